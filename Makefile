@@ -1,0 +1,22 @@
+# kernrig: front door of the build. `make help` lists the targets.
+# Non-recursive: each folder's module.mk says what it has; mk/ holds the rules.
+.DEFAULT_GOAL := all
+.SECONDARY:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+AR := ar
+
+include mk/config.mk
+include mk/layers.mk
+include mk/rules.mk
+include $(sort $(wildcard proto/module.mk kernels/module.mk registry/module.mk server/module.mk \
+                          client/python/module.mk demo/module.mk tests/module.mk))
+
+.PHONY: all help
+all: $(ALL) ## build the daemon, the worker and the kernels (the default)
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z_-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  SANITIZE=address,undefined (or thread) before a target builds and runs it so."
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
+#include "base/log.h"
+#include "service/state.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <utlist.h>
+
+static void go_on(struct lane *lane);
+
+/* ---- What the worker says ------------------------------------------------------------------------------ */
+
+static void on_kernel(void *cookie, const struct wire_kernel *kernel)
+{
+    /* The registry knows the table already; a worker that now describes another one is only asked
+     * for kernels by index, and answers for itself. */
+    (void) cookie;
+    (void) kernel;
+}
+
+static void on_ready(void *cookie) { go_on(cookie); }
+
+static void on_failed(void *cookie, const char *text)
+{
+    struct lane *lane = cookie;
+    snprintf(lane->load_failure, sizeof lane->load_failure, "%s", text);
+}
+
+static void on_answered(void *cookie, const struct wire_answer *answer)
+{
+    struct lane *lane = cookie;
+    struct execution *execution = lane->running;
+    kr_error why;
+    if (!execution || execution->call != answer->id)
+        return; /* of a call that was withdrawn; its worker is on its way out */
+    lane->running = NULL;
+    const bool is_honest = outcome_is_honest(execution, answer, &why);
+    if (!is_honest)
+        lane->worker = worker_kill(lane->worker);
+    go_on(lane); /* the next call need not wait for what we make of this answer */
+    if (is_honest)
+        execution_answered(execution, answer);
+    else
+        execution_failed(execution, &why);
+}
+
+static void on_died(void *cookie, const struct wire_died *died)
+{
+    struct lane *lane = cookie;
+    struct execution *execution = lane->running;
+    lane->worker = NULL;
+    lane->running = NULL;
+    if (!execution && lane->waiting) {
+        /* It died before it was ready: whoever has waited longest learns why. The others try
+         * again, with a new worker. */
+        execution = lane->waiting;
+        DL_DELETE(lane->waiting, execution);
+    }
+    if (execution)
+        execution_died(execution, died, lane->load_failure);
+    lane->load_failure[0] = 0;
+    go_on(lane);
+}
+
+/* ---- The queue ------------------------------------------------------------------------------------------ */
+
+static int map_tensor(struct worker *worker, const struct buffer *buffer, bool writable,
+                      kr_error *err)
+{
+    if (worker_has_mapped(worker, buffer->handle, writable))
+        return 0;
+    int fd = -1;
+    if (writable) {
+        fd = fcntl(buffer->fd, F_DUPFD_CLOEXEC, 0);
+        if (fd < 0)
+            return kr_error_set(err, KR_CODE_SYSTEM, "no descriptor left: %s", strerror(errno));
+    } else {
+        const int r = buffer_open_read_only(buffer, &fd, err);
+        if (r < 0)
+            return r;
+    }
+    const struct wire_map map = { .buffer = buffer->handle,
+                                  .size = buffer->size,
+                                  .writable = writable };
+    return worker_map(worker, &map, fd, err);
+}
+
+static uint32_t count_returns(const kr_schema *schema)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < schema->n_returns; i++)
+        n += schema->returns_alias[i] < 0;
+    return n;
+}
+
+static int send_call(struct lane *lane, struct execution *e, kr_error *err)
+{
+    const uint64_t now = clock_now_ns();
+    for (uint32_t i = 0; i < e->tensors.n; i++) {
+        if (!e->tensors.buffers[i])
+            continue;
+        const int r = map_tensor(lane->worker, e->tensors.buffers[i],
+                                 e->bound.tensors[i].is_output, err);
+        if (r < 0)
+            return r;
+    }
+    e->call = ++e->service->last_call;
+    const struct wire_call_head head = {
+        .id = e->call,
+        .kernel = e->kernel.index,
+        .n_returns = count_returns(e->bound.schema),
+        .timeout_ns = e->deadline_ns > now ? e->deadline_ns - now : 1,
+    };
+    return worker_call(lane->worker, &head, &e->bound, e->tensors.capacities, e->tensors.aliased,
+                       err);
+}
+
+static int ensure_worker(struct lane *lane, kr_error *err)
+{
+    if (lane->worker)
+        return 0;
+    const struct worker_handlers handlers = { .cookie = lane,
+                                              .kernel = on_kernel,
+                                              .ready = on_ready,
+                                              .failed = on_failed,
+                                              .answered = on_answered,
+                                              .died = on_died };
+    return library_worker(lane->library, &handlers, &lane->worker, err);
+}
+
+/* Gives the worker the next call, if it can take one. */
+static void go_on(struct lane *lane)
+{
+    while (lane->waiting && !lane->running && !lane->is_closing) {
+        struct execution *next = lane->waiting;
+        kr_error err;
+        int r = ensure_worker(lane, &err);
+        if (r == 0 && !worker_is_ready(lane->worker))
+            return; /* on_ready comes here */
+        DL_DELETE(lane->waiting, next);
+        if (r == 0)
+            r = send_call(lane, next, &err);
+        if (r < 0) {
+            execution_failed(next, &err);
+            continue;
+        }
+        lane->running = next;
+        execution_started(next);
+    }
+}
+
+int lane_of(struct service *service, struct session *session, struct library *library,
+            struct lane **ret, kr_error *err)
+{
+    struct lane *lane;
+    DL_FOREACH(service->lanes, lane)
+    {
+        if (lane->session == session && lane->library == library) {
+            *ret = lane;
+            return 0;
+        }
+    }
+    lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a worker's queue");
+    lane->session = session;
+    lane->library = library;
+    DL_APPEND(service->lanes, lane);
+    *ret = lane;
+    return 0;
+}
+
+int lane_submit(struct lane *lane, struct execution *execution, kr_error *err)
+{
+    /* A worker that cannot even be started is this call's failure, and found out here. */
+    const int r = ensure_worker(lane, err);
+    if (r < 0)
+        return r;
+    execution->lane = lane;
+    DL_APPEND(lane->waiting, execution);
+    go_on(lane);
+    return 0;
+}
+
+void lane_withdraw(struct lane *lane, struct execution *execution)
+{
+    execution->lane = NULL;
+    if (lane->running == execution) {
+        lane->running = NULL;
+        lane->worker = worker_kill(lane->worker);
+    } else {
+        DL_DELETE(lane->waiting, execution);
+    }
+    go_on(lane);
+}
+
+void lanes_forget(struct service *service, const struct buffer *buffer)
+{
+    struct lane *lane;
+    DL_FOREACH(service->lanes, lane)
+    {
+        if (lane->worker && lane->session->id == buffer->owner)
+            worker_forget(lane->worker, buffer->handle);
+    }
+}
+
+void lanes_close(struct service *service, const struct session *session)
+{
+    struct lane *lane;
+    DL_FOREACH(service->lanes, lane)
+    {
+        if (lane->session != session)
+            continue;
+        lane->is_closing = true;
+        lane->worker = worker_kill(lane->worker);
+    }
+}
+
+void lanes_free(struct service *service, const struct session *session)
+{
+    struct lane *lane, *next;
+    DL_FOREACH_SAFE(service->lanes, lane, next)
+    {
+        if (lane->session != session)
+            continue;
+        DL_DELETE(service->lanes, lane);
+        free(lane);
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
+#include "base/text.h"
+#include "service/state.h"
+
+#include <inttypes.h>
+#include <kernrig/dtype.h>
+
+static struct call_result *result_of(struct execution *e) { return &e->results[e->index]; }
+
+/* A copy that lives as long as the result. Without memory for it, the result still has its code. */
+static const char *keep(struct execution *e, const char *text)
+{
+    if (!text[0])
+        return "";
+    char *copy = kr_arena_text(e->arena, text, strlen(text));
+    if (!copy)
+        return "(no memory is left for this text)";
+    text_make_utf8(copy);
+    return copy;
+}
+
+/* Every message begins with the operator; those of a kernel name it and its provider next. */
+KR_PRINTF(3, 4) static void say(struct execution *e, int code, const char *format, ...)
+{
+    struct call_result *result = result_of(e);
+    kr_error record;
+    va_list args;
+    va_start(args, format);
+    kr_error_setv(&record, code, format, args);
+    va_end(args);
+    result->code = code;
+    result->message = keep(e, record.text);
+}
+
+static void name_kernel(struct execution *e)
+{
+    struct call_result *result = result_of(e);
+    result->kernel_id = e->kernel.id;
+    result->kernel = e->kernel.name;
+    result->provider = e->provider;
+}
+
+void outcome_failed(struct execution *e, const kr_error *why)
+{
+    const char *name = e->requests[e->index].operator_;
+    /* Binding and look-up name the operator themselves. */
+    if (strstr(why->text, name))
+        say(e, why->code, "%s", why->text);
+    else
+        say(e, why->code, "%s: %s", name, why->text);
+    if (e->is_started)
+        name_kernel(e);
+}
+
+void outcome_timed_out(struct execution *e)
+{
+    const uint64_t allowed_ns = e->deadline_ns - e->begun_ns;
+    const char *name = e->op->name;
+    if (e->is_started) {
+        name_kernel(e);
+        say(e, KR_CODE_TIMEOUT,
+            "%s: kernel '%s' of provider '%s' did not end within %.3g s, and its worker did not "
+            "answer either",
+            name, e->kernel.name, e->provider, (double) allowed_ns / 1e9);
+    } else {
+        say(e, KR_CODE_TIMEOUT,
+            "%s: waited %.3g s for the worker of provider '%s', and was never begun: other calls "
+            "of this session are before it",
+            name, (double) allowed_ns / 1e9, e->provider);
+    }
+    result_of(e)->limit_us = allowed_ns / CLOCK_NS_PER_US;
+}
+
+static int code_of(const struct wire_died *died)
+{
+    switch (died->death) {
+    case WIRE_DEATH_SIGNAL: return KR_CODE_CRASHED;
+    case WIRE_DEATH_EXIT: return KR_CODE_EXITED;
+    case WIRE_DEATH_TIMEOUT: return KR_CODE_TIMEOUT;
+    case WIRE_DEATH_TAMPER: return KR_CODE_TAMPERED;
+    default: return KR_CODE_WORKER;
+    }
+}
+
+void outcome_died(struct execution *e, const struct wire_died *died, const char *load_failure)
+{
+    struct call_result *result = result_of(e);
+    const char *name = e->op->name;
+    const int code = code_of(died);
+    name_kernel(e);
+    if (load_failure[0])
+        say(e, KR_CODE_LOAD, "%s: provider '%s' cannot be loaded: %s", name, e->provider,
+            load_failure);
+    else if (!e->is_started && died->death != WIRE_DEATH_LOST)
+        say(e, KR_CODE_LOAD, "%s: the worker of provider '%s' %s while it loaded its library", name,
+            e->provider, died->text);
+    else if (code == KR_CODE_WORKER)
+        say(e, code, "%s: the worker of kernel '%s' of provider '%s' is gone: %s", name,
+            e->kernel.name, e->provider, died->text);
+    else
+        say(e, code, "%s: kernel '%s' of provider '%s' %s", name, e->kernel.name, e->provider,
+            died->text);
+    result->signal = died->death == WIRE_DEATH_SIGNAL ? died->number : 0;
+    result->exit_code = died->death == WIRE_DEATH_EXIT ? died->number : 0;
+    result->limit_us =
+        code == KR_CODE_TIMEOUT ? (e->deadline_ns - e->begun_ns) / CLOCK_NS_PER_US : 0;
+    result->printed = keep(e, died->printed);
+}
+
+/* ---- Answers -------------------------------------------------------------------------------------------------- */
+
+/* Whether an output may have been given this shape; of one that lacked room only the form counts. */
+static bool shape_is_possible(const struct execution *e, const struct wire_reshaped *shape,
+                              bool must_fit)
+{
+    const kr_bound_tensor *t = &e->bound.tensors[shape->tensor];
+    uint64_t bytes = kr_dtype_size(t->ref.dtype);
+    bool overflows = false;
+    for (int d = 0; d < shape->dim; d++)
+        overflows |= __builtin_mul_overflow(bytes, (uint64_t) shape->sizes[d], &bytes);
+    return !must_fit || (!overflows && bytes <= e->tensors.capacities[shape->tensor]);
+}
+
+static const char *lie_in(const struct execution *e, const struct wire_answer *answer)
+{
+    if (answer->status > KR_DECLINE || answer->status < KR_LEAST_KERNEL_CODE ||
+        (answer->status < 0 && !kr_code_name(answer->status)))
+        return "a status that no kernel has";
+    for (uint32_t i = 0; i < answer->n_reshaped; i++) {
+        const uint32_t tensor = answer->reshaped[i].tensor;
+        if (tensor >= e->bound.n_tensors || !e->bound.tensors[tensor].is_output ||
+            e->tensors.aliased[tensor])
+            return "a new shape for a tensor that cannot have one";
+        if (!shape_is_possible(e, &answer->reshaped[i], answer->status == KR_OK))
+            return "a new shape for which there is no room";
+    }
+    return NULL;
+}
+
+bool outcome_is_honest(const struct execution *e, const struct wire_answer *answer, kr_error *why)
+{
+    const char *lie = lie_in(e, answer);
+    if (lie)
+        kr_error_set(why, KR_CODE_TAMPERED,
+                     "%s: kernel '%s' of provider '%s' answered with %s; its worker was ended",
+                     e->op->name, e->kernel.name, e->provider, lie);
+    return !lie;
+}
+
+static void keep_shapes(struct execution *e, const struct wire_answer *answer)
+{
+    struct call_result *result = result_of(e);
+    struct call_shape *shapes = kr_arena_array(e->arena, answer->n_reshaped, sizeof *shapes);
+    if (!shapes) {
+        say(e, KR_CODE_LIMIT, "%s: the reply takes too much memory", e->op->name);
+        return;
+    }
+    for (uint32_t i = 0; i < answer->n_reshaped; i++) {
+        const struct wire_reshaped *s = &answer->reshaped[i];
+        const kr_bound_tensor *t = &e->bound.tensors[s->tensor];
+        shapes[i] = (struct call_shape){ .argument = t->argument, .item = t->item, .dim = s->dim };
+        memcpy(shapes[i].sizes, s->sizes, s->dim * sizeof *s->sizes);
+        memcpy(shapes[i].strides, s->strides, s->dim * sizeof *s->strides);
+    }
+    result->n_shapes = answer->n_reshaped;
+    result->shapes = shapes;
+}
+
+static void keep_returns(struct execution *e, const struct wire_answer *answer)
+{
+    struct call_result *result = result_of(e);
+    kr_value *returns = kr_arena_array(e->arena, answer->n_returns, sizeof *returns);
+    if (!returns) {
+        say(e, KR_CODE_LIMIT, "%s: the reply takes too much memory", e->op->name);
+        return;
+    }
+    for (uint32_t i = 0; i < answer->n_returns; i++) {
+        const struct wire_return *given = &answer->returns[i];
+        returns[i].tag = given->tag;
+        if (given->tag == KR_TAG_INT)
+            returns[i].as.integer = given->value.integer;
+        else if (given->tag == KR_TAG_DOUBLE)
+            returns[i].as.real = given->value.real;
+        else if (given->tag == KR_TAG_BOOL)
+            returns[i].as.boolean = given->value.boolean;
+    }
+    result->n_returns = answer->n_returns;
+    result->returns = returns;
+}
+
+void outcome_answered(struct execution *e, const struct wire_answer *answer)
+{
+    struct call_result *result = result_of(e);
+    name_kernel(e);
+    result->kernel_ns = answer->kernel_ns;
+    result->log = keep(e, answer->log);
+    if (answer->status < 0)
+        say(e, answer->status, "%s [%s]: %s", e->op->name, e->provider,
+            answer->text[0] ? answer->text : kr_code_sentence(answer->status));
+    if (answer->status == KR_OK || answer->status == KR_E_RESIZE)
+        keep_shapes(e, answer);
+    if (answer->status == KR_OK)
+        keep_returns(e, answer);
+}

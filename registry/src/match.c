@@ -125,7 +125,7 @@ static uint32_t list_kernels(kr_text *text, const kr_query *query, const kr_scop
         if (!sees(scope, entry->scope) || ++count > MOST)
             continue;
         char why[300];
-        kr_text_add(text, "; ");
+        kr_text_string(text, "; ");
         describe(text, entry);
         kr_text_add(text, " %s", reason(entry, query, why, sizeof why));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Adding and removing: scopes, and the kernels of a provider, all of them or none.
+/* Adding and removing the kernels of a provider, all of them or none.
  *
  * A provider is added kernel by kernel; the first that cannot be removes those before it, by the
  * way in which a provider is removed anyway. What kernels say of themselves is foreign: it is
@@ -9,91 +9,23 @@
 extern const char kr_operators_text[];
 extern const size_t kr_operators_text_length;
 
-enum {
-    DEEPEST_SCOPE = 15, /* below the global one, so that a look-up has a bound */
-    ISA_TEXT = 256,
-};
-
-/* ---- Scopes ---------------------------------------------------------------------------------- */
-
-static kr_scope_entry *find_scope(const kr_registry *registry, kr_scope scope)
-{
-    kr_scope_entry *found = NULL;
-    HASH_FIND(hh, registry->scopes, &scope, sizeof scope, found);
-    return found;
-}
-
-const kr_scope_entry *kr_scope_find(const kr_registry *registry, kr_scope scope)
-{
-    return find_scope(registry, scope);
-}
-
-static kr_scope_entry *scope_new(kr_registry *registry, kr_scope_entry *parent, const char *name)
-{
-    size_t size = strlen(name) + 1;
-    kr_scope_entry *scope = calloc(1, sizeof *scope + size);
-    if (!scope)
-        return NULL;
-    scope->id = registry->next_scope;
-    scope->parent = parent;
-    scope->depth = parent ? parent->depth + 1 : 0;
-    memcpy(scope->name, name, size);
-    HASH_ADD_KEYPTR(hh, registry->scopes, &scope->id, sizeof scope->id, scope);
-    if (!scope->hh.tbl) {
-        free(scope);
-        return NULL;
-    }
-    registry->next_scope++;
-    if (parent)
-        parent->n_children++;
-    return scope;
-}
-
-int kr_registry_add_scope(kr_registry *registry, kr_scope parent, const char *name, kr_scope *ret,
-                          kr_error *err)
-{
-    kr_scope_entry *outer = find_scope(registry, parent);
-    if (!outer)
-        return kr_error_set(err, KR_CODE_VALUE, "there is no scope %u", parent);
-    if (outer->depth == DEEPEST_SCOPE)
-        return kr_error_set(err, KR_CODE_LIMIT, "scopes are at most %d deep", DEEPEST_SCOPE);
-    const kr_scope_entry *scope = scope_new(registry, outer, name);
-    if (!scope)
-        return kr_error_set(err, KR_CODE_LIMIT, "no memory for a scope");
-    registry->generation++;
-    *ret = scope->id;
-    return 0;
-}
-
-void kr_registry_remove_scope(kr_registry *registry, kr_scope scope)
-{
-    kr_scope_entry *entry = find_scope(registry, scope);
-    /* A scope that is in use stays, since kernels and children point to it. */
-    if (!entry || !entry->parent || entry->n_kernels || entry->n_children)
-        return;
-    entry->parent->n_children--;
-    HASH_DEL(registry->scopes, entry);
-    free(entry);
-    registry->generation++;
-}
-
-const char *kr_registry_scope_name(const kr_registry *registry, kr_scope scope)
-{
-    const kr_scope_entry *entry = find_scope(registry, scope);
-    return entry ? entry->name : NULL;
-}
+enum { ISA_TEXT = 256 };
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
+
+/* Foreign texts end in messages of UTF-8 and on terminals: nothing but ASCII that can be seen. */
+static bool is_printable(const char *text, char least)
+{
+    for (; *text; text++)
+        if (*text < least || *text > '~')
+            return false;
+    return true;
+}
 
 /* Names are printed in errors and lists, one to a word. */
 static bool is_name(const char *name)
 {
-    if (!name || !*name || strlen(name) >= KR_KERNEL_NAME)
-        return false;
-    for (; *name; name++)
-        if ((unsigned char) *name <= ' ' || *name == 0x7f)
-            return false;
-    return true;
+    return name && *name && strlen(name) < KR_KERNEL_NAME && is_printable(name, '!');
 }
 
 static bool has_output(const kr_schema *schema)
@@ -119,9 +51,10 @@ static int contradiction(const kr_operator *operator_, const kr_schema *schema,
 static int resolve_operator(kr_registry *registry, const char *text, kr_operator **ret,
                             kr_error *err)
 {
+    if (!text)
+        return kr_error_set(err, KR_CODE_SCHEMA, "it has no schema");
     kr_schema *schema = NULL;
-    int code = text ? kr_schema_parse(text, strnlen(text, KR_SCHEMA_TEXT + 1), &schema, err)
-                    : kr_error_set(err, KR_CODE_SCHEMA, "it has no schema");
+    int code = kr_schema_parse(text, strnlen(text, KR_SCHEMA_TEXT + 1), &schema, err);
     if (code)
         return code;
     kr_operator *operator_ = kr_operator_find(registry, schema->name);
@@ -132,13 +65,10 @@ static int resolve_operator(kr_registry *registry, const char *text, kr_operator
                             schema->name);
     else if (operator_ && !kr_schema_equal(schema, operator_->schema, &difference))
         code = contradiction(operator_, schema, &difference, err);
-    if (code || operator_) {
+    if (code || operator_)
         kr_schema_free(schema);
-    } else {
-        operator_ = kr_operator_new(registry, schema, "", 0);
-        if (!operator_)
-            code = kr_error_set(err, KR_CODE_LIMIT, "no memory for an operator");
-    }
+    else if (!(operator_ = kr_operator_new(registry, schema, "", 0)))
+        code = kr_error_set(err, KR_CODE_LIMIT, "no memory for an operator");
     if (!code)
         *ret = operator_;
     return code;
@@ -159,8 +89,8 @@ static int describe(kr_entry *entry, const kr_kernel_description *description, k
     if (description->layout > KR_STRIDED)
         return kr_error_set(err, KR_CODE_VALUE, "%u is no layout", description->layout);
     const char *isa = description->isa ? description->isa : "";
-    if (strlen(isa) > ISA_TEXT)
-        return kr_error_set(err, KR_CODE_VALUE, "its list of CPU features is too long");
+    if (strlen(isa) > ISA_TEXT || !is_printable(isa, ' '))
+        return kr_error_set(err, KR_CODE_VALUE, "its list of CPU features is none");
     if (description->key) {
         int code = kr_key_parse(description->key, strlen(description->key),
                                 entry->operator_->schema, &info->key, err);
@@ -197,11 +127,11 @@ static int add_kernel(kr_registry *registry, kr_scope_entry *scope, kr_provider 
 {
     if (!is_name(description->name))
         return kr_error_set(err, KR_CODE_VALUE,
-                            "a kernel's name has 1 to %d printable characters without spaces",
+                            "a kernel's name has 1 to %d characters of ASCII, without spaces",
                             KR_KERNEL_NAME - 1);
     kr_operator *operator_ = NULL;
     int code = resolve_operator(registry, description->schema, &operator_, err);
-    if (code)
+    if (!operator_)
         return code;
     uint32_t index = provider->n_kernels;
     kr_entry *entry = &provider->kernels[index];
@@ -232,6 +162,7 @@ static bool copy_text(kr_provider *provider, const char **text)
 static void provider_free(kr_provider *provider)
 {
     kr_arena_done(&provider->arena);
+    free(provider->kernels);
     free(provider);
 }
 
@@ -245,7 +176,8 @@ static kr_provider *provider_new(kr_registry *registry, const kr_provider_descri
     provider->id = registry->next_provider;
     provider->description = *description;
     kr_provider_description *own = &provider->description;
-    provider->kernels = kr_arena_array(&provider->arena, n_kernels, sizeof *provider->kernels);
+    provider->kernels = aligned_alloc(KR_CACHE_LINE,
+                                      ((size_t) n_kernels + 1) * sizeof *provider->kernels);
     if (provider->kernels && copy_text(provider, &own->name) && copy_text(provider, &own->abi) &&
         copy_text(provider, &own->library) && copy_text(provider, &own->source_hash) &&
         copy_text(provider, &own->compiler) && copy_text(provider, &own->cflags))
@@ -276,12 +208,12 @@ int kr_registry_add(kr_registry *registry, kr_scope scope,
                     const kr_kernel_description *kernels, uint32_t n_kernels,
                     uint32_t *ret_provider_id, kr_error *err)
 {
-    kr_scope_entry *scope_entry = find_scope(registry, scope);
+    kr_scope_entry *scope_entry = kr_scope_find(registry, scope);
     if (!scope_entry)
         return kr_error_set(err, KR_CODE_VALUE, "there is no scope %u", scope);
     if (!is_name(description->name))
         return kr_error_set(err, KR_CODE_VALUE,
-                            "a provider's name has 1 to %d printable characters without spaces",
+                            "a provider's name has 1 to %d characters of ASCII, without spaces",
                             KR_KERNEL_NAME - 1);
     if (description->kind != KR_PROVIDER_STOCK && description->kind != KR_PROVIDER_USER)
         return kr_error_set(err, KR_CODE_VALUE, "%d is no kind of provider",
@@ -365,7 +297,7 @@ kr_registry *kr_registry_new(void)
         return NULL;
     registry->next_kernel = 1;
     registry->next_provider = 1;
-    if (!scope_new(registry, NULL, "global") ||
+    if (!kr_scope_new(registry, NULL, "global") ||
         kr_operators_load(registry, kr_operators_text, kr_operators_text_length, NULL))
         return kr_registry_free(registry);
     return registry;

@@ -138,6 +138,22 @@ static const struct word *word_for(const kr_parser *parser, kr_base_type base)
     return NULL;
 }
 
+/* PyTorch reads a device from a string, and prints it as a word. */
+static int parse_device(kr_parser *parser, kr_bound_value *ret)
+{
+    kr_bound_value name = { 0 };
+    const kr_token token = parser->token;
+    int code = parse_string(parser, &name);
+    if (code)
+        return code;
+    if (!name.as.string || strcmp(name.as.string, "cpu") != 0) {
+        parser->token = token;
+        return kr_parser_unexpected(parser, "the device cpu");
+    }
+    *ret = (kr_bound_value){ .tag = KR_TAG_INT };
+    return 0;
+}
+
 static int parse_item(kr_parser *parser, kr_base_type base, struct item *ret)
 {
     const struct word *word = word_for(parser, base);
@@ -161,6 +177,7 @@ static int parse_item(kr_parser *parser, kr_base_type base, struct item *ret)
     case KR_TYPE_BOOL:
     case KR_TYPE_SYM_BOOL: return parse_bool(parser, &ret->value);
     case KR_TYPE_STRING: return parse_string(parser, &ret->value);
+    case KR_TYPE_DEVICE: return parse_device(parser, &ret->value);
     case KR_TYPE_SCALAR_TYPE:
         if (parser->token.kind == KR_TOKEN_NAME)
             dtype = kr_dtype_parse(parser->token.text, parser->token.length);
@@ -211,7 +228,7 @@ static void print_item(kr_text *text, const kr_type *type, const struct item *it
 {
     switch (item->value.tag) {
     case KR_TAG_INT: kr_text_add(text, "%lld", (long long) item->value.as.integer); return;
-    case KR_TAG_BOOL: kr_text_add(text, "%s", item->value.as.boolean ? "True" : "False"); return;
+    case KR_TAG_BOOL: kr_text_string(text, item->value.as.boolean ? "True" : "False"); return;
     case KR_TAG_STRING: print_string(text, item->value.as.string); return;
     default: break;
     }
@@ -315,7 +332,7 @@ static int parse_list(kr_parser *parser, const kr_type *type, kr_bound_value *re
     } else if (!code) {
         kr_text_put(text, '[');
         for (uint32_t i = 0; i < count; i++) {
-            kr_text_add(text, "%s", i ? ", " : "");
+            kr_text_string(text, i ? ", " : "");
             print_item(text, type, &items[i]);
         }
         kr_text_put(text, ']');
@@ -335,13 +352,13 @@ int kr_parse_default(kr_parser *parser, kr_schema_argument *argument)
         if (!kr_type_is_optional(type))
             return kr_parser_fail(parser, "None is no default of a type without '?'");
         kr_parser_advance(parser);
-        kr_text_add(&text, "None");
+        kr_text_string(&text, "None");
     } else if (kr_type_is_list(type)) {
         code = parse_list(parser, type, &item.value, &text);
     } else {
         code = parse_item(parser, type->base, &item);
         if (!code && type->base == KR_TYPE_DEVICE)
-            kr_text_add(&text, "cpu");
+            kr_text_string(&text, "cpu");
         else if (!code)
             print_item(&text, type, &item);
     }

@@ -95,7 +95,7 @@ static const char *parse_alias_set(kr_parser *parser)
         const char *name = NULL;
         if (kr_parser_name(parser, "the name of an alias set", &name))
             return NULL;
-        kr_text_add(&set, "%s", name);
+        kr_text_string(&set, name);
     } while (kr_parser_take(parser, '|'));
     if (set.length >= sizeof names) {
         kr_parser_fail(parser, "the alias annotation is too long");

@@ -77,8 +77,12 @@ static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b
     return last[b_length];
 }
 
-/* A third of a name may be wrong, or two characters of a short one. */
-static uint32_t tolerance(size_t length) { return length < 9 ? 2 : (uint32_t) length / 3; }
+/* A third of the base may be wrong, or two characters of a short one, but not half of it all. */
+static uint32_t tolerance(const struct name *name, size_t length)
+{
+    uint32_t most = name->base_length < 9 ? 2 : (uint32_t) name->base_length / 3;
+    return least(most, (uint32_t) length / 2);
+}
 
 struct candidate {
     const kr_operator *operator_;
@@ -103,9 +107,9 @@ static uint32_t nearest(const kr_registry *registry, const char *text, const str
                         struct candidate best[MOST_SUGGESTIONS])
 {
     size_t length = strlen(text);
-    uint32_t count = 0, most = tolerance(length);
     if (length > LONGEST)
         return 0;
+    uint32_t count = 0, most = tolerance(name, length);
     for (const kr_operator *each = registry->operators; each; each = each->hh.next) {
         if (!is_public(each))
             continue;

@@ -12,6 +12,18 @@ void kr_text_add(kr_text *text, const char *format, ...)
     text->length += written < 0 ? 0 : (size_t) written;
 }
 
+void kr_text_string(kr_text *text, const char *string)
+{
+    size_t length = strlen(string);
+    size_t left = text->length < text->size ? text->size - text->length : 0;
+    if (left) {
+        size_t fits = length < left ? length : left - 1;
+        memcpy(text->data + text->length, string, fits);
+        text->data[text->length + fits] = 0;
+    }
+    text->length += length;
+}
+
 void kr_text_put(kr_text *text, char character)
 {
     if (text->length + 1 < text->size) {

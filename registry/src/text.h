@@ -14,6 +14,8 @@ typedef struct kr_text {
 } kr_text;
 
 KR_PRINTF(2, 3) void kr_text_add(kr_text *text, const char *format, ...);
+/* The same for a plain string; schemas are printed by the hundred at start-up. */
+void kr_text_string(kr_text *text, const char *string);
 /* One character; '\0' is not meant. */
 void kr_text_put(kr_text *text, char character);
 

@@ -38,7 +38,8 @@ int limits_set(struct limits *limits, const char *text, kr_error *err)
         char *end = NULL;
         errno = 0;
         const unsigned long long value = equals ? strtoull(equals + 1, &end, 10) : 0;
-        if (!equals || end == equals + 1 || *end || errno || equals[1] == '-')
+        /* Digits only: strtoull would take blanks and a sign. */
+        if (!equals || equals[1] < '0' || equals[1] > '9' || *end || errno)
             return kr_error_set(err, KR_CODE_VALUE,
                                 "--limit %s: wants a whole number of %s, as in %s=%" PRIu64, text,
                                 entries[i].unit, entries[i].name, entries[i].value);

@@ -1,0 +1,79 @@
+# Tests. Unit tests mirror the sources: registry/src/key.c <-> tests/unit/registry/test_key.c, and
+# each is a program of its own.
+UNIT_SOURCES := $(sort $(shell find tests/unit -name 'test_*.c'))
+UNIT_TESTS := $(UNIT_SOURCES:%.c=$(B)/%)
+UNIT_HELPERS := $(sort $(filter-out $(UNIT_SOURCES),$(shell find tests/unit -name '*.c')))
+
+SERVER_ARCHIVES := $(foreach a,daemon worker proto sandbox wire base registry,$(B)/libkr_$(a).a)
+
+# A test says -Wno-… where it does on purpose what the code may not do.
+TEST_FLAGS := -Wno-missing-prototypes -Wno-cast-qual
+$(B)/obj/tests/unit/registry/%.o: LAYER_FLAGS := $(INCLUDES_registry) $(TEST_FLAGS)
+$(B)/obj/tests/unit/kernels/%.o: LAYER_FLAGS := $(INCLUDES_support) -Itests/unit/kernels $(TEST_FLAGS)
+$(B)/obj/tests/unit/server/%.o: LAYER_FLAGS := $(INCLUDES_test) -Itests/unit/server $(TEST_FLAGS)
+$(B)/obj/tests/unit/server/%.o: | $(PROTO_C)
+
+$(B)/tests/unit/registry/%: $(B)/obj/tests/unit/registry/%.o $(B)/libkr_registry.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -lm
+
+KERNEL_TEST_HOST := $(patsubst %.c,$(B)/obj/%.o,$(filter tests/unit/kernels/%,$(UNIT_HELPERS)))
+$(B)/tests/unit/kernels/%: $(B)/obj/tests/unit/kernels/%.o $(KERNEL_TEST_HOST) \
+                           $(call objects_of,kernels/portable) $(B)/libkr_support.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -lm
+
+SERVER_TEST_HELPERS := $(patsubst %.c,$(B)/obj/%.o,$(filter tests/unit/server/%,$(UNIT_HELPERS)))
+$(B)/tests/unit/server/%: $(B)/obj/tests/unit/server/%.o $(SERVER_TEST_HELPERS) $(SERVER_ARCHIVES)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lcmocka -ldl
+
+# ---- Kernels for the tests: those that misbehave, and those that use every part of the ABI -------------------------------------------
+# They are built as a user would build them, without sanitizers: what they do must reach the worker.
+TEST_KERNELS := $(patsubst tests/%.c,$(B)/%.so,$(sort $(wildcard tests/hostile/*.c tests/kernels/*.c)))
+$(B)/hostile/%.so: tests/hostile/%.c kernels/include/kernrig/kernel.h
+	@mkdir -p $(@D)
+	@echo "  EVIL  $@"
+	@$(CC) -std=c11 -D_GNU_SOURCE -O1 -g -w -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic \
+	  -Ikernels/include -o $@ $< -lm -lpthread
+$(B)/kernels/%.so: tests/kernels/%.c kernels/include/kernrig/kernel.h
+	@mkdir -p $(@D)
+	@echo "  KERN  $@"
+	@$(CC) -std=c11 -O1 -g -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden \
+	  -Wl,-Bsymbolic -Ikernels/include -o $@ $< -lm
+
+# ---- Fuzz targets: a corpus replayed by every test run, libFuzzer on demand -----------------------
+FUZZ_TARGETS := $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(B)/tests/fuzz/fuzz_%)
+$(B)/obj/tests/fuzz/%.o: LAYER_FLAGS := $(INCLUDES_test) $(TEST_FLAGS)
+$(B)/obj/tests/fuzz/%.o: | $(PROTO_C)
+$(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(SERVER_ARCHIVES)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -ldl
+
+# make fuzz T=schema SECONDS=600: the same target under libFuzzer, in a build of its own.
+T ?= schema
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: ## run one fuzz target: T=schema SECONDS=600
+	@$(MAKE) --no-print-directory CC=clang SANITIZE=address,undefined,fuzzer-no-link \
+	  build/address-undefined-fuzzer-no-link/fuzz/$(T)
+	@mkdir -p build/fuzz/$(T)
+	build/address-undefined-fuzzer-no-link/fuzz/$(T) -max_total_time=$(SECONDS) -timeout=10 \
+	  -rss_limit_mb=4096 build/fuzz/$(T) tests/fuzz/corpus/$(T)
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(SERVER_ARCHIVES)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(DAEMON_LIBS) -ldl
+
+# ---- Running them ------------------------------------------------------------------------------------
+.PHONY: unit fuzz-replay test-kernels
+test-kernels: $(TEST_KERNELS)
+unit: $(UNIT_TESTS) ## unit tests
+	@tools/run_tests.py $(UNIT_TESTS)
+fuzz-replay: $(FUZZ_REPLAYS) ## every fuzz target over its committed corpus
+	@tools/run_tests.py $(foreach t,$(FUZZ_TARGETS),"$(B)/tests/fuzz/fuzz_$(t) tests/fuzz/corpus/$(t)")

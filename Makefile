@@ -10,7 +10,8 @@ include mk/config.mk
 include mk/layers.mk
 include mk/rules.mk
 include $(sort $(wildcard proto/module.mk kernels/module.mk registry/module.mk server/module.mk \
-                          client/python/module.mk demo/module.mk tests/module.mk))
+                          client/python/module.mk demo/module.mk tests/module.mk \
+                          tests/lint/module.mk))
 
 .PHONY: all help
 all: $(ALL) ## build the daemon, the worker and the kernels (the default)

@@ -8,8 +8,8 @@ objects_of = $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard $(addsuffix /*.c,$(1)
 
 # $(1) folder, $(2) layer, $(3) further flags
 define compiles_
-$(B)/obj/$(1)/%.o: LAYER_FLAGS := $(INCLUDES_$(2)) $(3)
-TIDY_DIRS += $(1)
+$(B)/obj/$(1)/%.o $(B)/obj/$(1)/%.tidy $(B)/obj/$(1)/%.alone: LAYER_FLAGS := $(INCLUDES_$(2)) $(3)
+LINTED += $(1)
 endef
 compiles = $(eval $(call compiles_,$(1),$(2),$(3)))
 
@@ -31,8 +31,16 @@ $(B)/obj/%.o: %.c mk/config.mk mk/layers.mk | $(LAYERS_STAMP)
 	@$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) -MMD -MP -c $< -o $@
 
 # clang-tidy, file by file, with the flags that the file is compiled with.
-$(B)/obj/%.tidy: %.c .clang-tidy | $(LAYERS_STAMP)
+$(B)/obj/%.tidy: %.c $(B)/obj/%.o .clang-tidy
 	@mkdir -p $(@D)
 	@echo "  TIDY  $<"
-	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE $(LAYER_FLAGS) 2>/dev/null
+	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE $(LAYER_FLAGS) -Wno-unknown-warning-option \
+	  2>$@.log || { cat $@.log; false; }
+	@touch $@
+
+# A header is compiled by itself: whoever includes it need not know what it needs.
+$(B)/obj/%.alone: %.h mk/config.mk mk/layers.mk | $(LAYERS_STAMP)
+	@mkdir -p $(@D)
+	@echo "  ALONE $<"
+	@$(CC) $(CFLAGS_ALL) $(LAYER_FLAGS) -fsyntax-only -x c $< -Wno-unused-function
 	@touch $@

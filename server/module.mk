@@ -8,7 +8,8 @@ $(foreach l,loop session buffers workers listener service local,$(call compiles,
 # protobuf-c's initialisers cast const away.
 $(call compiles,$(FOLDER_rpc),rpc,-Wno-cast-qual)
 # main.c alone: the pattern of server/daemon/ would match the folders below it as well.
-$(B)/obj/server/daemon/main.o $(B)/obj/server/daemon/options.o: LAYER_FLAGS := $(INCLUDES_main) -Iserver/daemon
+MAIN_FILES := server/daemon/main server/daemon/options
+$(foreach x,o tidy alone,$(MAIN_FILES:%=$(B)/obj/%.$(x))): LAYER_FLAGS := $(INCLUDES_main) -Iserver/daemon
 
 # The build id is a hash of every source that ends up in a binary.
 BUILD_SOURCES := $(sort $(shell find server registry kernels/include proto -name '*.[ch]' -o \
@@ -17,7 +18,7 @@ $(G)/build_id.h: $(BUILD_SOURCES)
 	@mkdir -p $(@D)
 	@printf '#define KERNRIG_BUILD_ID "%s"\n' "$$(cat $(BUILD_SOURCES) | sha256sum | cut -c1-16)" > $@
 $(B)/obj/server/base/build.o: $(G)/build_id.h
-$(B)/obj/server/base/build.o: LAYER_FLAGS := $(INCLUDES_base) -include $(G)/build_id.h \
+$(B)/obj/server/base/build.o $(B)/obj/server/base/build.tidy: LAYER_FLAGS := $(INCLUDES_base) -include $(G)/build_id.h \
                                              -DKERNRIG_VERSION='"$(VERSION)"'
 
 $(call archive,kr_base,server/base)

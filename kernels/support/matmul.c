@@ -20,8 +20,8 @@ enum {
     TILE_ROWS = 6,       /* rows of a tile, and of a strip of a */
     BLOCK_ROWS = 252,    /* rows of the product that are kept at once */
     BLOCK_DEPTH = 256,   /* depth of a slice */
-    RUN = 32,            /* products that are added up in the type of the elements */
-    SMALL = 8 << 20, /* multiplications that take about a millisecond in double */
+    RUN = 32,            /* products that are added up without a stop, see tile */
+    SMALL = 1 << 20, /* multiplications that take a fraction of a millisecond in double */
 };
 
 /* Where the parts of a run lie in its scratch memory. */
@@ -33,8 +33,11 @@ typedef struct block {
     int64_t stride;
 } block;
 
-/* pack: a row of a strip of a. tile: adds the product of a strip of a and a panel of b to a tile
- * of sums. */
+/* pack_<T>: a row of a strip of a.
+ *
+ * tile_<T>: adds the product of a strip of a and a panel of b to a tile of sums. Long sums lose
+ * precision, since each step rounds by the size of the whole: so runs are added up by themselves,
+ * then to those of the slice, and only slices to `sums`, which are doubles. */
 #define LOOPS(T, SUM)                                                                              \
     typedef T vector_##T __attribute__((vector_size(VECTOR)));                                     \
     enum { LANES_##T = VECTOR / sizeof(T) };                                                       \
@@ -47,6 +50,7 @@ typedef struct block {
     static void tile_##T(int64_t depth, const vector_##T *a, const vector_##T *b, SUM *sums,       \
                          int64_t stride)                                                           \
     {                                                                                              \
+        vector_##T total[TILE_ROWS][2] = { { { 0 } } };                                            \
         for (int64_t done = 0; done < depth; done += RUN) {                                        \
             const int64_t run = depth - done < RUN ? depth - done : RUN;                           \
             vector_##T tile[TILE_ROWS][2] = { { { 0 } } };                                         \
@@ -58,11 +62,15 @@ typedef struct block {
                 }                                                                                  \
             }                                                                                      \
             for (int i = 0; i < TILE_ROWS; i++) {                                                  \
-                T row[2 * LANES_##T];                                                              \
-                memcpy(row, tile[i], sizeof row);                                                  \
-                for (int j = 0; j < 2 * LANES_##T; j++)                                            \
-                    sums[i * stride + j] += (SUM) row[j];                                          \
+                total[i][0] += tile[i][0];                                                         \
+                total[i][1] += tile[i][1];                                                         \
             }                                                                                      \
+        }                                                                                          \
+        for (int i = 0; i < TILE_ROWS; i++) {                                                      \
+            T row[2 * LANES_##T];                                                                  \
+            memcpy(row, total[i], sizeof row);                                                     \
+            for (int j = 0; j < 2 * LANES_##T; j++)                                                \
+                sums[i * stride + j] += (SUM) row[j];                                              \
         }                                                                                          \
     }
 LOOPS(float, double)

@@ -6,7 +6,8 @@
  * product as a whole.
  *
  * Small products of floats are computed in double. Larger ones are added up in float over short
- * runs, and the runs in double: that is twice as fast, and the error hardly grows with the depth. */
+ * runs, these over slices of the depth, and slices in double: that is twice as fast, and the error
+ * grows little with the depth. */
 #ifndef KR_SUPPORT_MATMUL_H
 #define KR_SUPPORT_MATMUL_H
 

@@ -26,7 +26,7 @@ static inline void cleanup_fd(const int *fd)
 }
 
 #define auto_free __attribute__((cleanup(cleanup_free)))
-#define auto_fd __attribute__((cleanup(cleanup_fd)))
+#define auto_fd   __attribute__((cleanup(cleanup_fd)))
 
 static inline int steal_fd(int *fd)
 {

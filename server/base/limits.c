@@ -10,7 +10,7 @@ static const struct entry {
     uint64_t value;
     const char *unit, *meaning;
 } entries[] = {
-#define KR_LIMIT(name, value, unit, meaning)                                                       \
+#define KR_LIMIT(name, value, unit, meaning) \
     { #name, offsetof(struct limits, name), value, unit, meaning },
 #include "base/limits.def"
 #undef KR_LIMIT

@@ -85,8 +85,8 @@ void log_event(enum log_level level, const char *event, const struct log_field *
     char line[LINE], stamp[32];
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
     size_t used = (size_t) snprintf(line, sizeof line,
-                                    "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"event\":\"%s\"", stamp,
-                                    (int) (now.tv_nsec / 1000000), names[level], event);
+                                    "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"event\":\"%s\"",
+                                    stamp, (int) (now.tv_nsec / 1000000), names[level], event);
     bool cut = false;
     for (size_t i = 0; i < n_fields; i++) {
         const size_t end = put_field(line, used, sizeof line - TAIL, &fields[i]);

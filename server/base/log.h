@@ -46,12 +46,12 @@ bool log_is_on(enum log_level level);
 void log_event(enum log_level level, const char *event, const struct log_field *fields,
                size_t n_fields);
 
-#define LOG_EVENT_(level, event, ...)                                                              \
-    do {                                                                                           \
-        if (log_is_on(level)) {                                                                    \
-            const struct log_field fields_[] = { __VA_ARGS__ };                                    \
-            log_event(level, event, fields_, sizeof fields_ / sizeof *fields_);                    \
-        }                                                                                          \
+#define LOG_EVENT_(level, event, ...)                                           \
+    do {                                                                        \
+        if (log_is_on(level)) {                                                 \
+            const struct log_field fields_[] = { __VA_ARGS__ };                 \
+            log_event(level, event, fields_, sizeof fields_ / sizeof *fields_); \
+        }                                                                       \
     } while (0)
 #define log_debug(event, ...)   LOG_EVENT_(LOG_DEBUG, event, __VA_ARGS__)
 #define log_info(event, ...)    LOG_EVENT_(LOG_INFO, event, __VA_ARGS__)

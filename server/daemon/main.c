@@ -42,7 +42,8 @@ static void fail(const kr_error *err)
     d.status = 1;
 }
 
-/* ---- Preparations -------------------------------------------------------------------------------------- */
+/* ---- Preparations
+ * -------------------------------------------------------------------------------------- */
 
 static int open_log(kr_error *err)
 {
@@ -68,7 +69,9 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* ---- Ends -------------------------------------------------------------------------------------------------- */
+/* ---- Ends
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static void on_service_stopped(void *cookie)
 {
@@ -142,7 +145,9 @@ static int watch_signals(kr_error *err)
     return 0;
 }
 
-/* ---- The door ------------------------------------------------------------------------------------------------ */
+/* ---- The door
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void on_http2(void *cookie, int fd)
 {
@@ -198,7 +203,9 @@ static void on_loaded(void *cookie, const kr_error *err)
     }
 }
 
-/* ---- The kernels ----------------------------------------------------------------------------------------------- */
+/* ---- The kernels
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* A test library's provider is its file's name without folder and ending. */
 static const char *provider_name(const char *path, char *name, size_t size)
@@ -219,9 +226,9 @@ static int load_kernels(kr_error *err)
     for (uint32_t i = 0; r == 0 && i < d.options.n_test_libraries; i++) {
         char name[KR_KERNEL_NAME];
         const char *path = d.options.test_libraries[i];
-        const struct service_library library = {
-            .path = path, .provider = provider_name(path, name, sizeof name), .is_stock = false
-        };
+        const struct service_library library = { .path = path,
+                                                 .provider = provider_name(path, name, sizeof name),
+                                                 .is_stock = false };
         r = service_load(d.service, &library, on_loaded, NULL, err);
     }
     return r;

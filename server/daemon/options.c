@@ -74,7 +74,8 @@ static int take(struct options *o, int option, const char *value, kr_error *err)
     case LOG_LEVEL_:
         if (!log_parse_level(value, &o->log_level))
             r = kr_error_set(err, KR_CODE_VALUE,
-                             "--log-level %s: there are debug, info, warning, error and off", value);
+                             "--log-level %s: there are debug, info, warning, error and off",
+                             value);
         break;
     case LIMIT: r = limits_set(&o->limits, value, err); break;
     case WORKER: o->worker = value; break;
@@ -90,7 +91,8 @@ static int take(struct options *o, int option, const char *value, kr_error *err)
         break;
     case TEST:
         if (o->n_test_libraries == OPTIONS_LIBRARIES)
-            return kr_error_set(err, KR_CODE_LIMIT, "--test-library: at most %d", OPTIONS_LIBRARIES);
+            return kr_error_set(err, KR_CODE_LIMIT, "--test-library: at most %d",
+                                OPTIONS_LIBRARIES);
         o->test_libraries[o->n_test_libraries++] = value;
         break;
     default: break;
@@ -138,7 +140,8 @@ enum options_verdict options_parse(int argc, char **argv, struct options *ret, k
             return OPTIONS_EXIT;
         }
         if (option == '?') {
-            kr_error_set(err, KR_CODE_VALUE, "%s: no such option, or its value is missing; see --help",
+            kr_error_set(err, KR_CODE_VALUE,
+                         "%s: no such option, or its value is missing; see --help",
                          argv[optind - 1]);
             return OPTIONS_WRONG;
         }

@@ -13,13 +13,13 @@ struct options {
     const char *socket;
     mode_t mode;
     bool is_embedded;
-    pid_t owner;   /* of an embedded daemon */
-    int ready_fd;  /* where the line "ready" goes; -1: nowhere */
+    pid_t owner;     /* of an embedded daemon */
+    int ready_fd;    /* where the line "ready" goes; -1: nowhere */
     const char *log; /* a file, "-" for stderr, NULL for none */
     enum log_level log_level;
-    const char *binary;   /* ours */
-    const char *worker;   /* kernrig-worker */
-    const char *library;  /* of the portable kernels */
+    const char *binary;  /* ours */
+    const char *worker;  /* kernrig-worker */
+    const char *library; /* of the portable kernels */
     const char *test_libraries[OPTIONS_LIBRARIES];
     uint32_t n_test_libraries;
     struct limits limits;

@@ -19,9 +19,10 @@ int sandbox_limit_resources(uint64_t memory_bytes, kr_error *err)
         rlim_t value;
         bool engaged;
     } limits[] = {
-        { RLIMIT_CORE, "CORE", 0, true },       /* a dump would hold a session's tensors */
-        { RLIMIT_NOFILE, "NOFILE", 128, true }, /* those that arrive to be mapped are closed at once */
-        { RLIMIT_FSIZE, "FSIZE", 0, true },     /* nothing is written to a file */
+        { RLIMIT_CORE, "CORE", 0, true }, /* a dump would hold a session's tensors */
+        { RLIMIT_NOFILE, "NOFILE", 128,
+          true },                           /* those that arrive to be mapped are closed at once */
+        { RLIMIT_FSIZE, "FSIZE", 0, true }, /* nothing is written to a file */
         { RLIMIT_MEMLOCK, "MEMLOCK", 0, true },
         { RLIMIT_MSGQUEUE, "MSGQUEUE", 0, true },
         { RLIMIT_STACK, "STACK", 8 << 20, true },

@@ -47,7 +47,8 @@ static inline void wire_get(struct wire_reader *r, void *bytes, size_t n)
 }
 
 /* kernrig runs on little-endian machines only (x86-64, arm64, riscv64). */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the frames are written as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "the frames are written as they lie in memory");
 
 static inline void wire_put_u8(struct wire_writer *w, uint8_t v) { wire_put(w, &v, sizeof v); }
 static inline void wire_put_u32(struct wire_writer *w, uint32_t v) { wire_put(w, &v, sizeof v); }

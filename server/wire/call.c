@@ -4,7 +4,8 @@
 #include <kernrig/dtype.h>
 #include <kernrig/key.h>
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing -----------------------------------------------------------------------------------
+ */
 
 static void put_value(struct wire_writer *w, const kr_bound_value *v)
 {
@@ -42,9 +43,9 @@ static void put_tensor(struct wire_writer *w, const kr_bound_tensor *t, uint64_t
     wire_put_u64(w, capacity);
     wire_put_u8(w, ref->dtype);
     wire_put_u8(w, ref->dim);
-    wire_put_u8(w, (uint8_t) ((t->is_output ? TENSOR_OUTPUT : 0) |
-                              (is_aliased ? TENSOR_ALIASED : 0) |
-                              (ref->wrapped ? TENSOR_WRAPPED : 0)));
+    wire_put_u8(w,
+                (uint8_t) ((t->is_output ? TENSOR_OUTPUT : 0) | (is_aliased ? TENSOR_ALIASED : 0) |
+                           (ref->wrapped ? TENSOR_WRAPPED : 0)));
     if (ref->wrapped)
         wire_put(w, &ref->number, sizeof ref->number);
     wire_put(w, ref->sizes, ref->dim * sizeof *ref->sizes);
@@ -71,7 +72,8 @@ void wire_put_call(struct wire_writer *w, const struct wire_call_head *head, con
         put_value(w, &bound->values[i]);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------ */
+/* ---- Reading ------------------------------------------------------------------------------------
+ */
 
 static struct wire_call_head get_head(struct wire_reader *r)
 {
@@ -203,8 +205,9 @@ static void get_scalar(struct wire_reader *r, kr_value *v)
 
 static void get_scalars(struct wire_reader *r, kr_arena *arena, kr_value *v)
 {
-    kr_value *scalars =
-        v->count <= WIRE_CALL_ITEMS ? kr_arena_array(arena, v->count, sizeof *scalars) : NULL;
+    kr_value *scalars = v->count <= WIRE_CALL_ITEMS
+                            ? kr_arena_array(arena, v->count, sizeof *scalars)
+                            : NULL;
     if (!scalars) {
         r->bad = true;
         return;
@@ -293,7 +296,8 @@ malformed:
     return kr_error_set(err, KR_CODE_MALFORMED, "a malformed CALL frame of %zu bytes", frame->size);
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------- */
+/* ---- The answer
+ * ---------------------------------------------------------------------------------- */
 
 void wire_put_answer(struct wire_writer *w, const struct wire_answer *answer)
 {
@@ -319,8 +323,8 @@ void wire_put_answer(struct wire_writer *w, const struct wire_answer *answer)
 
 static const struct wire_reshaped *get_reshaped(struct wire_reader *r, kr_arena *arena, uint32_t n)
 {
-    struct wire_reshaped *list =
-        n <= WIRE_CALL_TENSORS ? kr_arena_array(arena, n, sizeof *list) : NULL;
+    struct wire_reshaped *list = n <= WIRE_CALL_TENSORS ? kr_arena_array(arena, n, sizeof *list)
+                                                        : NULL;
     if (!list)
         r->bad = true;
     for (uint32_t i = 0; list && i < n && !r->bad; i++) {
@@ -341,8 +345,8 @@ static const struct wire_reshaped *get_reshaped(struct wire_reader *r, kr_arena 
 
 static const struct wire_return *get_returns(struct wire_reader *r, kr_arena *arena, uint32_t n)
 {
-    struct wire_return *list =
-        n <= WIRE_CALL_RETURNS ? kr_arena_array(arena, n, sizeof *list) : NULL;
+    struct wire_return *list = n <= WIRE_CALL_RETURNS ? kr_arena_array(arena, n, sizeof *list)
+                                                      : NULL;
     if (!list)
         r->bad = true;
     for (uint32_t i = 0; list && i < n && !r->bad; i++) {

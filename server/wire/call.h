@@ -26,12 +26,12 @@ struct wire_tensor {
     uint64_t offset;   /* bytes */
     uint64_t capacity; /* bytes from offset that it may grow into; at least its extent */
     bool is_output;
-    bool is_aliased;   /* an output that is exactly an input: it must keep its shape */
+    bool is_aliased; /* an output that is exactly an input: it must keep its shape */
 };
 
 /* ---- Writing, in the daemon ------------------------------------------------------------------ */
 struct wire_call_head {
-    uint64_t id; /* not 0 */
+    uint64_t id;     /* not 0 */
     uint32_t kernel; /* index in the library's table */
     uint32_t n_returns;
     uint64_t timeout_ns;
@@ -56,7 +56,8 @@ struct wire_call {
 KR_CHECK int wire_get_call(struct wire_frame *frame, kr_arena *arena, struct wire_call *ret,
                            kr_error *err);
 
-/* ---- The answer ------------------------------------------------------------------------------- */
+/* ---- The answer -------------------------------------------------------------------------------
+ */
 struct wire_reshaped {
     uint32_t tensor; /* index in the call */
     uint8_t dim;

@@ -11,8 +11,9 @@
 #include <kernrig/err.h>
 
 enum {
-    WIRE_FRAME_MAX = 196608, /* bytes: what a Unix socket of default size surely takes in one piece */
-    WIRE_FDS_MAX = 64,       /* descriptors in one frame; Linux takes 253 */
+    WIRE_FRAME_MAX =
+        196608,        /* bytes: what a Unix socket of default size surely takes in one piece */
+    WIRE_FDS_MAX = 64, /* descriptors in one frame; Linux takes 253 */
     WIRE_TEXT = KR_ERROR_TEXT, /* of a sentence in a frame */
 };
 
@@ -50,7 +51,8 @@ KR_CHECK int wire_send_bytes(int socket, const uint8_t *bytes, size_t size, cons
                              uint32_t n_fds, kr_error *err);
 
 /* Receives one frame into buffer, of WIRE_FRAME_MAX bytes; flags are recvmsg's, MSG_DONTWAIT or 0.
- * Returns 1, or 0 at the end of the connection or when nothing is there (*ret_eof tells), or fails. */
+ * Returns 1, or 0 at the end of the connection or when nothing is there (*ret_eof tells), or fails.
+ */
 KR_CHECK int wire_recv(int socket, int flags, uint8_t *buffer, struct wire_frame *ret,
                        bool *ret_eof, kr_error *err);
 /* Closes the descriptors that have not been taken (set to -1). */

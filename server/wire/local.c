@@ -11,11 +11,11 @@ static int check_head(const uint8_t *head, uint32_t *ret_length, kr_error *err)
                             "this is neither HTTP/2 nor version %d of the local protocol",
                             LOCAL_VERSION);
     if (head[2] != LOCAL_BIND && head[2] != LOCAL_FETCH)
-        return kr_error_set(err, KR_CODE_MALFORMED, "the local protocol has no request %u", head[2]);
+        return kr_error_set(err, KR_CODE_MALFORMED, "the local protocol has no request %u",
+                            head[2]);
     if (length > LOCAL_PAYLOAD)
-        return kr_error_set(err, KR_CODE_LIMIT,
-                            "a local request of %u bytes; at most %d are taken", length,
-                            LOCAL_PAYLOAD);
+        return kr_error_set(err, KR_CODE_LIMIT, "a local request of %u bytes; at most %d are taken",
+                            length, LOCAL_PAYLOAD);
     *ret_length = length;
     return 0;
 }

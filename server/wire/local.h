@@ -7,9 +7,8 @@
  *   'K' 'R' type(u8) 1(u8) length(u32)   payload of length bytes, at most LOCAL_PAYLOAD
  *
  *   BIND   16 bytes of session                      -> BOUND, or REFUSED
- *   FETCH  n times a buffer's handle (u64), n <= 64 -> FETCHED with n descriptors and n sizes (u64),
- *                                                      or REFUSED
- *   REFUSED: code (i32), then the text
+ *   FETCH  n times a buffer's handle (u64), n <= 64 -> FETCHED with n descriptors and n sizes
+ * (u64), or REFUSED REFUSED: code (i32), then the text
  *
  * Numbers are little-endian. The first byte of a connection decides what it speaks: 'P' opens
  * HTTP/2. Anything that is not as above closes the connection. */

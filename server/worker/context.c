@@ -16,7 +16,8 @@ static void *memory_of(struct context_block *block) { return (char *) block + AL
 
 static struct context *of(kr_context *face) { return face->worker; }
 
-/* ---- Text ---------------------------------------------------------------------------------------- */
+/* ---- Text
+ * ---------------------------------------------------------------------------------------- */
 
 KR_PRINTF(3, 4)
 static kr_status context_fail(kr_context *face, kr_status status, const char *format, ...)
@@ -48,7 +49,8 @@ KR_PRINTF(2, 3) static void context_log(kr_context *face, const char *format, ..
     }
 }
 
-/* ---- Scratch memory -------------------------------------------------------------------------------- */
+/* ---- Scratch memory
+ * -------------------------------------------------------------------------------- */
 
 void *context_scratch(struct context *context, size_t bytes)
 {
@@ -79,7 +81,8 @@ void *context_scratch(struct context *context, size_t bytes)
 
 static void *scratch(kr_context *face, size_t bytes) { return context_scratch(of(face), bytes); }
 
-/* ---- Shapes ------------------------------------------------------------------------------------------ */
+/* ---- Shapes
+ * ------------------------------------------------------------------------------------------ */
 
 /* The index of an output of the call, or -1: the kernel may pass anything. */
 static int64_t index_of(const struct context *context, const kr_tensor *out)
@@ -175,9 +178,9 @@ static kr_status context_resize(kr_context *face, kr_tensor *out, int dim, const
         context->n_reshaped = 0;
         note(context, (uint32_t) index, dim, sizes, strides);
         context->needs_room = true;
-        return context_fail(face, KR_E_RESIZE, "an output needs shape %s, %llu bytes; it has room for %llu",
-                            text, (unsigned long long) bytes,
-                            (unsigned long long) place->capacity);
+        return context_fail(face, KR_E_RESIZE,
+                            "an output needs shape %s, %llu bytes; it has room for %llu", text,
+                            (unsigned long long) bytes, (unsigned long long) place->capacity);
     }
     note(context, (uint32_t) index, dim, sizes, strides);
     out->dim = (uint8_t) dim;
@@ -190,7 +193,8 @@ static kr_status context_resize(kr_context *face, kr_tensor *out, int dim, const
     return KR_OK;
 }
 
-/* ---- Parallel work: serial, until a profile allows threads -------------------------------------------- */
+/* ---- Parallel work: serial, until a profile allows threads
+ * -------------------------------------------- */
 
 static void parallel_for(kr_context *face, int64_t begin, int64_t end, int64_t grain,
                          kr_range_fn body, void *cookie)
@@ -201,7 +205,9 @@ static void parallel_for(kr_context *face, int64_t begin, int64_t end, int64_t g
         body(cookie, begin, end);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------ */
+/* ---- Life
+ * ------------------------------------------------------------------------------------------------
+ */
 
 void context_init(struct context *context, uint64_t scratch_limit)
 {

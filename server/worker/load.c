@@ -21,10 +21,11 @@ int load_library(const char *path, uint32_t max_kernels, struct library *ret, kr
     kr_library library = { 0 };
     table(&library);
     if (library.abi != KR_ABI || library.kernel_size != sizeof(kr_kernel))
-        return kr_error_set(err, KR_CODE_LOAD,
-                            "%s is built for kernel ABI %u with descriptions of %u bytes; this "
-                            "worker has ABI %d and %zu bytes. Rebuild it with this kernrig's header",
-                            path, library.abi, library.kernel_size, KR_ABI, sizeof(kr_kernel));
+        return kr_error_set(
+            err, KR_CODE_LOAD,
+            "%s is built for kernel ABI %u with descriptions of %u bytes; this "
+            "worker has ABI %d and %zu bytes. Rebuild it with this kernrig's header",
+            path, library.abi, library.kernel_size, KR_ABI, sizeof(kr_kernel));
     if (library.count > max_kernels)
         return kr_error_set(err, KR_CODE_LIMIT, "%s holds %u kernels; at most %u are taken", path,
                             library.count, max_kernels);

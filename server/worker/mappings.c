@@ -5,13 +5,8 @@
 #include <sys/mman.h>
 #include <uthash.h>
 
-struct key {
-    uint64_t buffer;
-    uint64_t writable; /* 0 or 1; as wide as buffer, so that no padding is hashed */
-};
-
 struct mapping {
-    struct key key;
+    uint64_t key[2]; /* the handle, and whether it is writable */
     char *base; /* of the guard before it */
     uint64_t size;
     UT_hash_handle hh;
@@ -25,9 +20,9 @@ struct mappings *mappings_new(void) { return calloc(1, sizeof(struct mappings));
 
 static struct mapping *find(const struct mappings *mappings, uint64_t buffer, bool writable)
 {
-    const struct key key = { .buffer = buffer, .writable = writable };
+    const uint64_t key[2] = { buffer, writable };
     struct mapping *found = NULL;
-    HASH_FIND(hh, mappings->table, &key, sizeof key, found);
+    HASH_FIND(hh, mappings->table, key, sizeof key, found);
     return found;
 }
 
@@ -40,8 +35,7 @@ int mappings_add(struct mappings *mappings, const struct wire_map *map, int fd, 
     struct mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping)
         return kr_error_set(err, KR_CODE_MEMORY, "no memory for a mapping");
-    char *base =
-        mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *base = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         free(mapping);
         return kr_error_set(err, KR_CODE_SYSTEM, "no room for %llu bytes: %s",
@@ -55,7 +49,7 @@ int mappings_add(struct mappings *mappings, const struct wire_map *map, int fd, 
         free(mapping);
         return r;
     }
-    *mapping = (struct mapping){ .key = { .buffer = map->buffer, .writable = map->writable },
+    *mapping = (struct mapping){ .key = { map->buffer, map->writable },
                                  .base = base,
                                  .size = map->size };
     HASH_ADD(hh, mappings->table, key, sizeof mapping->key, mapping);

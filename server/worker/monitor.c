@@ -20,9 +20,9 @@
 
 static struct monitor {
     struct spawned runner;
-    bool alive;           /* the runner has not been reaped */
-    bool hung_up;         /* it has closed its socket: its end follows, or the next call's */
-    int signals;          /* signalfd for SIGCHLD */
+    bool alive;   /* the runner has not been reaped */
+    bool hung_up; /* it has closed its socket: its end follows, or the next call's */
+    int signals;  /* signalfd for SIGCHLD */
     bool loading, ready;
     uint32_t n_kernels, max_kernels;
     uint64_t call;        /* the id of the call under way, or 0 */
@@ -77,7 +77,8 @@ static void tampered(const char *what)
     condemn(WIRE_DEATH_TAMPER, &why);
 }
 
-/* ---- What the runner prints ------------------------------------------------------------------- */
+/* ---- What the runner prints -------------------------------------------------------------------
+ */
 
 static void read_printed(void)
 {
@@ -94,8 +95,8 @@ static void read_printed(void)
         for (ssize_t i = 0; i < n; i++)
             if (chunk[i] == 0)
                 chunk[i] = '?';
-        const size_t keep =
-            m.n_printed + (size_t) n > WIRE_PRINTED ? WIRE_PRINTED - (size_t) n : m.n_printed;
+        const size_t keep = m.n_printed + (size_t) n > WIRE_PRINTED ? WIRE_PRINTED - (size_t) n
+                                                                    : m.n_printed;
         memmove(m.printed, m.printed + m.n_printed - keep, keep);
         memcpy(m.printed + keep, chunk, (size_t) n);
         m.n_printed = keep + (size_t) n;
@@ -103,7 +104,8 @@ static void read_printed(void)
     }
 }
 
-/* ---- Up: from the runner ------------------------------------------------------------------------ */
+/* ---- Up: from the runner ------------------------------------------------------------------------
+ */
 
 static void pass_kernels(struct wire_frame *frame)
 {
@@ -191,7 +193,8 @@ static bool from_runner(void)
     return true;
 }
 
-/* ---- Down: from the daemon ----------------------------------------------------------------------- */
+/* ---- Down: from the daemon
+ * ----------------------------------------------------------------------- */
 
 static void pass_down(const struct wire_frame *frame)
 {
@@ -250,7 +253,8 @@ static void from_daemon(void)
     wire_frame_done(&frame);
 }
 
-/* ---- The end of the runner ------------------------------------------------------------------------ */
+/* ---- The end of the runner
+ * ------------------------------------------------------------------------ */
 
 static void describe_end(int status, struct wire_died *died, kr_error *text)
 {
@@ -265,7 +269,7 @@ static void describe_end(int status, struct wire_died *died, kr_error *text)
                      strsignal(WTERMSIG(status)));
     } else {
         died->death = WEXITSTATUS(status) == 127 && !m.loading && !m.ready ? WIRE_DEATH_SETUP
-                                                                          : WIRE_DEATH_EXIT;
+                                                                           : WIRE_DEATH_EXIT;
         died->number = WEXITSTATUS(status);
         kr_error_set(text, KR_CODE_EXITED, "ended its process with exit code %d",
                      WEXITSTATUS(status));

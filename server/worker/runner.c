@@ -27,7 +27,8 @@ static _Noreturn void give_up(const kr_error *err)
     _exit(1);
 }
 
-/* ---- Calls ----------------------------------------------------------------------------------------- */
+/* ---- Calls
+ * ----------------------------------------------------------------------------------------- */
 
 /* Gives every tensor its address, or says what does not fit. */
 static int place_tensors(struct wire_call *call, const void **origins, kr_error *err)
@@ -52,8 +53,9 @@ static kr_status run(const kr_kernel *kernel, struct wire_call *call, kr_value *
                      struct layout_copy *copies, uint64_t *ret_ns)
 {
     /* A key says what layout its kernel gets, and only calls that have it come here. */
-    const enum kr_layout layout =
-        kernel->key && kernel->layout == KR_CONTIGUOUS ? KR_DENSE : (enum kr_layout) kernel->layout;
+    const enum kr_layout layout = kernel->key && kernel->layout == KR_CONTIGUOUS
+                                      ? KR_DENSE
+                                      : (enum kr_layout) kernel->layout;
     kr_status status = layout_enter(&r.context, layout, copies);
     if (status != KR_OK)
         return status;
@@ -134,7 +136,8 @@ static int serve_call(struct wire_frame *frame, kr_error *err)
     return 0;
 }
 
-/* ---- Everything else ------------------------------------------------------------------------------- */
+/* ---- Everything else
+ * ------------------------------------------------------------------------------- */
 
 static int serve_map(struct wire_frame *frame, kr_error *err)
 {
@@ -159,8 +162,7 @@ static void serve_load(struct wire_frame *frame)
 {
     struct wire_load load;
     kr_error err;
-    if (wire_get_load(frame, &load, &err) < 0 ||
-        sandbox_limit_resources(load.memory, &err) < 0)
+    if (wire_get_load(frame, &load, &err) < 0 || sandbox_limit_resources(load.memory, &err) < 0)
         give_up(&err);
     context_init(&r.context, load.scratch);
     struct wire_writer w = wire_begin(r.outgoing, sizeof r.outgoing, WIRE_READY);

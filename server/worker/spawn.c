@@ -56,8 +56,6 @@ int spawn_runner(struct spawned *ret, kr_error *err)
         return kr_error_set(err, KR_CODE_SYSTEM, "fork: %s", strerror(errno));
     if (pid == 0)
         become_runner(null, printing, theirs, parent);
-    *ret = (struct spawned){ .pid = pid,
-                             .socket = steal_fd(&ours),
-                             .printed = steal_fd(&printed) };
+    *ret = (struct spawned){ .pid = pid, .socket = steal_fd(&ours), .printed = steal_fd(&printed) };
     return 0;
 }

@@ -42,10 +42,9 @@ static void walk(const kr_value *v)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct wire_frame frame = { .type = WIRE_CALL,
-                                .bytes = data,
-                                .size = size,
-                                .body = { .next = data, .end = data + size } };
+    struct wire_frame frame = {
+        .type = WIRE_CALL, .bytes = data, .size = size, .body = { .next = data, .end = data + size }
+    };
     struct wire_call_head head;
     struct wire_call call;
     kr_arena arena;

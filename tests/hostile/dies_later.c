@@ -19,5 +19,6 @@ static kr_status dies_later(kr_context *ctx, const kr_value *args, kr_value *ret
     pthread_t thread;
     return pthread_create(&thread, 0, kill_later, 0) ? KR_E_MEMORY : KR_OK;
 }
-KR_KERNEL(dies_later, .schema = "test::dies_later.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+KR_KERNEL(dies_later,
+          .schema = "test::dies_later.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
           .layout = KR_STRIDED);

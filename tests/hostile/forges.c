@@ -6,7 +6,8 @@
 
 static kr_status forges(kr_context *ctx, const kr_value *args, kr_value *rets)
 {
-    /* A well-formed DONE (wire/call.h): success, no text, no shape; of a call that does not exist. */
+    /* A well-formed DONE (wire/call.h): success, no text, no shape; of a call that does not exist.
+     */
     uint8_t frame[42] = { 9 };
     (void) ctx;
     (void) args;

@@ -25,7 +25,8 @@ static kr_status grows_twice(kr_context *ctx, const kr_value *args, kr_value *re
     const int64_t size = kr_out(&args[1])->sizes[0] * 2 + 1;
     return ctx->resize(ctx, kr_out(&args[1]), 1, &size);
 }
-KR_KERNEL(grows_twice, .schema = "test::grows_twice.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+KR_KERNEL(grows_twice,
+          .schema = "test::grows_twice.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
           .layout = KR_STRIDED);
 static kr_status resizes_input(kr_context *ctx, const kr_value *args, kr_value *rets)
 {
@@ -33,5 +34,6 @@ static kr_status resizes_input(kr_context *ctx, const kr_value *args, kr_value *
     const int64_t one = 1;
     return ctx->resize(ctx, (kr_tensor *) (uintptr_t) kr_in(&args[0]), 1, &one);
 }
-KR_KERNEL(resizes_input, .schema = "test::resizes_input.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+KR_KERNEL(resizes_input,
+          .schema = "test::resizes_input.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
           .layout = KR_STRIDED);

@@ -9,5 +9,6 @@ static kr_status fine(kr_context *ctx, const kr_value *args, kr_value *rets)
     (void) rets;
     return KR_OK;
 }
-KR_KERNEL(fine, .schema = "aten::relu.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+KR_KERNEL(fine,
+          .schema = "aten::relu.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
           .layout = KR_STRIDED);

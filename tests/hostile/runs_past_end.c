@@ -11,5 +11,6 @@ static kr_status runs_past_end(kr_context *ctx, const kr_value *args, kr_value *
         out[i] = 1;
     return KR_OK;
 }
-KR_KERNEL(runs_past_end, .schema = "test::runs_past_end.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+KR_KERNEL(runs_past_end,
+          .schema = "test::runs_past_end.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
           .layout = KR_STRIDED);

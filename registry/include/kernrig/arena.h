@@ -12,8 +12,8 @@ typedef struct kr_arena_block kr_arena_block;
 
 typedef struct kr_arena {
     kr_arena_block *blocks;
-    char *next, *end;      /* free room in the newest block */
-    size_t used, limit;    /* bytes handed out, and at most to be handed out */
+    char *next, *end;   /* free room in the newest block */
+    size_t used, limit; /* bytes handed out, and at most to be handed out */
 } kr_arena;
 
 void kr_arena_init(kr_arena *arena, size_t limit);

@@ -10,7 +10,7 @@
 #include <kernrig/kernel.h>
 #include <stdarg.h>
 
-#define KR_CHECK __attribute__((warn_unused_result))
+#define KR_CHECK              __attribute__((warn_unused_result))
 #define KR_PRINTF(nth, first) __attribute__((format(printf, nth, first)))
 
 /* The kernels' own codes, KR_E_VALUE and so on, are enum kr_status in kernel.h; these continue

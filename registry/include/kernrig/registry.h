@@ -24,38 +24,38 @@ typedef enum kr_provider_kind {
 
 /* One kernel as its library describes it: foreign input, none of it believed yet. */
 typedef struct kr_kernel_description {
-    const char *name;   /* of the function in its library */
+    const char *name; /* of the function in its library */
     const char *schema;
-    const char *key;    /* NULL: the fallback */
-    uint64_t dtypes;    /* KR_SET bits; 0: nothing declared */
-    const char *isa;    /* NULL: none needed */
-    uint32_t layout;    /* kr_layout */
+    const char *key; /* NULL: the fallback */
+    uint64_t dtypes; /* KR_SET bits; 0: nothing declared */
+    const char *isa; /* NULL: none needed */
+    uint32_t layout; /* kr_layout */
     bool in_place;
 } kr_kernel_description;
 
 typedef struct kr_provider_description {
     const char *name; /* "portable"; of a user's kernel, the name that it was given */
     kr_provider_kind kind;
-    const char *abi;  /* "kernrig", "executorch" */
-    const char *library; /* path or URL, for people */
+    const char *abi;                             /* "kernrig", "executorch" */
+    const char *library;                         /* path or URL, for people */
     const char *source_hash, *compiler, *cflags; /* "" where unknown */
-    int64_t registered_at; /* seconds since 1970 */
-    uint64_t cookie;  /* the caller's: comes back in kr_kernel_info */
+    int64_t registered_at;                       /* seconds since 1970 */
+    uint64_t cookie;                             /* the caller's: comes back in kr_kernel_info */
 } kr_provider_description;
 
 /* What is registered. Borrowed from the registry until the next add or remove. */
 typedef struct kr_kernel_info {
-    uint64_t id;             /* never used twice */
-    const char *operator_;   /* "aten::add.out" */
-    const char *name;        /* of the function in its library */
-    uint32_t index;          /* in its library's table */
+    uint64_t id;           /* never used twice */
+    const char *operator_; /* "aten::add.out" */
+    const char *name;      /* of the function in its library */
+    uint32_t index;        /* in its library's table */
     kr_scope scope;
-    bool has_key;            /* else it is a fallback */
+    bool has_key; /* else it is a fallback */
     bool in_place;
     uint32_t layout;
     kr_key key;
     uint64_t dtypes;
-    const char *isa;         /* "" if none */
+    const char *isa; /* "" if none */
     uint32_t provider_id;
     const kr_provider_description *provider;
 } kr_kernel_info;
@@ -63,9 +63,9 @@ typedef struct kr_kernel_info {
 typedef struct kr_operator_info {
     const char *name, *schema_text;
     const kr_schema *schema;
-    const char *tags;        /* "core pointwise numbers": words with spaces between, or "" */
-    bool allows_numbers;     /* the tag "numbers" */
-    uint32_t n_kernels;      /* in all scopes */
+    const char *tags;    /* "core pointwise numbers": words with spaces between, or "" */
+    bool allows_numbers; /* the tag "numbers" */
+    uint32_t n_kernels;  /* in all scopes */
 } kr_operator_info;
 
 /* A registry that knows the operators of operators.txt and has no kernel; NULL without memory.
@@ -106,10 +106,10 @@ int kr_registry_unknown(const kr_registry *registry, const char *name, kr_error 
 
 typedef struct kr_query {
     const kr_operator_info *op;
-    kr_scope scope;          /* where the look-up begins */
-    const kr_key *key;       /* of the call; NULL if it has none: only fallbacks match */
-    int dtype;               /* of the first tensor argument; -1 if there is none */
-    const char *provider;    /* only this provider's kernels; NULL: any */
+    kr_scope scope;       /* where the look-up begins */
+    const kr_key *key;    /* of the call; NULL if it has none: only fallbacks match */
+    int dtype;            /* of the first tensor argument; -1 if there is none */
+    const char *provider; /* only this provider's kernels; NULL: any */
 } kr_query;
 
 /* The kernel that serves the query; after it, on KR_DECLINE, the next one (pass the last as

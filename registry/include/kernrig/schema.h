@@ -78,10 +78,10 @@ typedef struct kr_schema_argument {
 } kr_schema_argument;
 
 typedef struct kr_schema {
-    const char *name;      /* "aten::add.out" */
-    const char *namespace_; /* "aten" */
-    const char *base;      /* "add" */
-    const char *overload;  /* "out"; "" for the default overload */
+    const char *name;                          /* "aten::add.out" */
+    const char *namespace_;                    /* "aten" */
+    const char *base;                          /* "add" */
+    const char *overload;                      /* "out"; "" for the default overload */
     uint32_t n_args, n_returns, n_tensor_args; /* n_tensor_args: of type Tensor exactly */
     kr_schema_argument *args, *returns;
     bool returns_in_parentheses; /* "-> (Tensor)" and "-> Tensor" print as they were written */
@@ -96,7 +96,8 @@ KR_CHECK int kr_schema_parse(const char *text, size_t length, kr_schema **ret, k
 kr_schema *kr_schema_free(kr_schema *schema);
 /* Writes the text, as PyTorch prints it; returns its length as snprintf does. */
 size_t kr_schema_print(const kr_schema *schema, char *text, size_t size);
-/* Whether both say the same: names, types, annotations, defaults. On a difference, err says which. */
+/* Whether both say the same: names, types, annotations, defaults. On a difference, err says which.
+ */
 bool kr_schema_equal(const kr_schema *a, const kr_schema *b, kr_error *why_not);
 
 #endif

@@ -16,11 +16,12 @@ typedef union kr_number {
 } kr_number;
 
 typedef struct kr_tensor_ref {
-    uint64_t buffer;   /* handle; 0 for a wrapped number, which has no buffer */
-    uint64_t offset;   /* bytes from the start of the buffer to element [0, …, 0] */
-    uint64_t capacity; /* bytes from offset that an output may grow into; 0: not beyond its extent */
+    uint64_t buffer; /* handle; 0 for a wrapped number, which has no buffer */
+    uint64_t offset; /* bytes from the start of the buffer to element [0, …, 0] */
+    uint64_t
+        capacity; /* bytes from offset that an output may grow into; 0: not beyond its extent */
     uint8_t dtype, dim;
-    bool wrapped;      /* KR_TENSOR_WRAPPED_NUMBER: the value is in number */
+    bool wrapped; /* KR_TENSOR_WRAPPED_NUMBER: the value is in number */
     int64_t sizes[KR_MAX_DIMS], strides[KR_MAX_DIMS];
     kr_number number;
 } kr_tensor_ref;
@@ -80,9 +81,9 @@ typedef struct kr_bound_value {
 
 typedef struct kr_bound_tensor {
     kr_tensor_ref ref;
-    uint32_t argument;    /* index of the schema's argument */
-    uint32_t item;        /* index in that argument's list, 0 if it is none */
-    bool is_output;       /* the schema says that the kernel writes it */
+    uint32_t argument; /* index of the schema's argument */
+    uint32_t item;     /* index in that argument's list, 0 if it is none */
+    bool is_output;    /* the schema says that the kernel writes it */
 } kr_bound_tensor;
 
 struct kr_schema;

@@ -31,8 +31,7 @@ struct buffers *buffers_new(const struct limits *limits, buffer_gone_fn on_gone,
 {
     struct buffers *buffers = calloc(1, sizeof *buffers);
     if (buffers)
-        *buffers =
-            (struct buffers){ .limits = limits, .on_gone = on_gone, .cookie = cookie };
+        *buffers = (struct buffers){ .limits = limits, .on_gone = on_gone, .cookie = cookie };
     return buffers;
 }
 
@@ -63,13 +62,14 @@ struct buffers *buffers_free(struct buffers *buffers)
     if (!buffers)
         return NULL;
     struct entry *entry, *next;
-    HASH_ITER(hh, buffers->by_handle, entry, next) destroy(buffers, entry);
+    HASH_ITER (hh, buffers->by_handle, entry, next)
+        destroy(buffers, entry);
     free(buffers);
     return NULL;
 }
 
-static int check_limits(const struct buffers *buffers, const struct account *account,
-                        uint64_t size, kr_error *err)
+static int check_limits(const struct buffers *buffers, const struct account *account, uint64_t size,
+                        kr_error *err)
 {
     const struct limits *limits = buffers->limits;
     const struct {
@@ -112,10 +112,9 @@ int buffer_create(struct buffers *buffers, uint64_t owner, uint64_t size, struct
 {
     const uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
     if (size > INT64_MAX - page)
-        return kr_error_set(err, KR_CODE_LIMIT,
-                            "a buffer of %llu bytes exceeds the limit 'buffer_bytes' of %llu",
-                            (unsigned long long) size,
-                            (unsigned long long) buffers->limits->buffer_bytes);
+        return kr_error_set(
+            err, KR_CODE_LIMIT, "a buffer of %llu bytes exceeds the limit 'buffer_bytes' of %llu",
+            (unsigned long long) size, (unsigned long long) buffers->limits->buffer_bytes);
     const uint64_t whole = size == 0 ? page : (size + page - 1) / page * page;
     struct account *account = account_of(buffers, owner);
     int r = check_limits(buffers, account, whole, err);
@@ -134,10 +133,9 @@ int buffer_create(struct buffers *buffers, uint64_t owner, uint64_t size, struct
         account->owner = owner;
         HASH_ADD(hh, buffers->accounts, owner, sizeof account->owner, account);
     }
-    entry->buffer = (struct buffer){ .handle = ++buffers->last_handle,
-                                     .owner = owner,
-                                     .size = whole,
-                                     .fd = steal_fd(&fd) };
+    entry->buffer = (struct buffer){
+        .handle = ++buffers->last_handle, .owner = owner, .size = whole, .fd = steal_fd(&fd)
+    };
     account->n_buffers++;
     account->bytes += whole;
     buffers->bytes += whole;
@@ -194,7 +192,7 @@ void buffer_release(struct buffers *buffers, struct buffer *buffer)
 void buffers_release_all(struct buffers *buffers, uint64_t owner)
 {
     struct entry *entry, *next;
-    HASH_ITER(hh, buffers->by_handle, entry, next)
+    HASH_ITER (hh, buffers->by_handle, entry, next)
         if (entry->buffer.owner == owner)
             buffer_release(buffers, &entry->buffer);
 }

@@ -93,8 +93,8 @@ static void on_first_byte(void *cookie, int events, int error)
     struct connection *connection = cookie;
     char first;
     (void) events;
-    const ssize_t n =
-        error ? 0 : recv(watch_fd(connection->watch), &first, 1, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t n = error ? 0
+                            : recv(watch_fd(connection->watch), &first, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
@@ -127,8 +127,8 @@ static void welcome(struct listener *listener, int fd)
     };
     DL_APPEND(listener->connections, connection);
     listener->n_open++;
-    connection->timer =
-        loop_timer(listener->loop, listener->options.limits->hello_ms, on_silent, connection);
+    connection->timer = loop_timer(listener->loop, listener->options.limits->hello_ms, on_silent,
+                                   connection);
     if (loop_watch(listener->loop, fd, UV_READABLE, on_first_byte, connection, &connection->watch,
                    NULL) < 0 ||
         !connection->timer)
@@ -153,8 +153,7 @@ static void on_connect(void *cookie, int events, int error)
     (void) events;
     (void) error;
     for (;;) {
-        const int fd =
-            accept4(watch_fd(listener->watch), NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        const int fd = accept4(watch_fd(listener->watch), NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && errno == EINTR)
             continue;
         if (fd < 0) {
@@ -204,7 +203,8 @@ struct listener *listener_close(struct listener *listener)
         return NULL;
     struct connection *connection, *next;
     listener->watch = watch_close(listener->watch);
-    DL_FOREACH_SAFE(listener->connections, connection, next) drop(connection);
+    DL_FOREACH_SAFE (listener->connections, connection, next)
+        drop(connection);
     listener_unlink(listener->path);
     close(listener->lock);
     close(listener->spare);
@@ -225,7 +225,7 @@ bool listener_peer(const struct listener *listener, const char *grpc_peer, struc
     if (*end || end == grpc_peer + 3)
         return false;
     const struct connection *connection;
-    DL_FOREACH(listener->connections, connection) {
+    DL_FOREACH (listener->connections, connection) {
         /* The newest with this number: an older one has closed, and we have not noticed yet. */
         if (connection->grpc_fd == number) {
             *ret = connection->peer;

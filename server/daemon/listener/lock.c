@@ -28,7 +28,7 @@ static int system_error(const char *what, const char *path, kr_error *err)
     const int code = saved == EACCES || saved == EPERM || saved == EROFS ? KR_CODE_PERMISSION
                                                                          : KR_CODE_SYSTEM;
     return kr_error_set(err, code, "cannot %s %s: %s%s", what, path, strerror(saved),
-                        saved == ENOENT   ? ". Does its folder exist?"
+                        saved == ENOENT              ? ". Does its folder exist?"
                         : code == KR_CODE_PERMISSION ? ". Choose a folder that you may write to"
                                                      : "");
 }

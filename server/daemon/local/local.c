@@ -82,7 +82,8 @@ static void on_idle(void *cookie)
     drop(connection, "it stalled");
 }
 
-/* ---- Replies ------------------------------------------------------------------------------------------- */
+/* ---- Replies
+ * ------------------------------------------------------------------------------------------- */
 
 /* Replies are small: a socket that does not take one whole belongs to a peer that does not read. */
 static bool send_reply(struct connection *connection, struct wire_writer *w, const int *fds,
@@ -106,8 +107,8 @@ static bool bind_session(struct connection *connection, const struct local_reque
     struct local *local = connection->local;
     uint8_t bytes[LOCAL_HEAD];
     kr_error err;
-    struct session *session =
-        service_session(local->service, request->session, sizeof request->session, &err);
+    struct session *session = service_session(local->service, request->session,
+                                              sizeof request->session, &err);
     int r = session ? 0 : err.code;
     if (r == 0 && connection->session)
         r = kr_error_set(&err, KR_CODE_PERMISSION, "this connection has bound a session already");
@@ -131,8 +132,8 @@ static bool fetch(struct connection *connection, const struct local_request *req
         return refuse(connection, &err);
     }
     for (uint32_t i = 0; i < request->n_handles; i++) {
-        const struct buffer *buffer = service_buffer(connection->local->service,
-                                                     connection->session, request->handles[i], &err);
+        const struct buffer *buffer = service_buffer(
+            connection->local->service, connection->session, request->handles[i], &err);
         if (!buffer)
             return refuse(connection, &err);
         fds[i] = buffer->fd;
@@ -141,7 +142,8 @@ static bool fetch(struct connection *connection, const struct local_request *req
     return send_reply(connection, &w, fds, request->n_handles);
 }
 
-/* ---- Requests --------------------------------------------------------------------------------------------- */
+/* ---- Requests
+ * --------------------------------------------------------------------------------------------- */
 
 /* Serves what the bytes complete; false if the connection is to be dropped. */
 static bool serve(struct connection *connection, const uint8_t *bytes, size_t n)
@@ -171,8 +173,8 @@ static void watch_the_clock(struct connection *connection)
     if (may_idle)
         connection->idle = timer_cancel(connection->idle);
     else if (!connection->idle)
-        connection->idle = loop_timer(connection->local->loop,
-                                      connection->local->limits->local_idle_ms, on_idle, connection);
+        connection->idle = loop_timer(
+            connection->local->loop, connection->local->limits->local_idle_ms, on_idle, connection);
 }
 
 static void on_socket(void *cookie, int events, int error)
@@ -180,8 +182,8 @@ static void on_socket(void *cookie, int events, int error)
     struct connection *connection = cookie;
     uint8_t bytes[4096];
     (void) events;
-    const ssize_t n =
-        error ? 0 : recv(watch_fd(connection->watch), bytes, sizeof bytes, MSG_DONTWAIT);
+    const ssize_t n = error ? 0
+                            : recv(watch_fd(connection->watch), bytes, sizeof bytes, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0)
@@ -202,8 +204,8 @@ void local_accept(struct local *local, int fd, const struct peer *peer)
         return;
     }
     *connection = (struct connection){ .local = local, .peer = *peer };
-    if (loop_watch(local->loop, fd, UV_READABLE, on_socket, connection, &connection->watch,
-                   &err) < 0) {
+    if (loop_watch(local->loop, fd, UV_READABLE, on_socket, connection, &connection->watch, &err) <
+        0) {
         log_error("local.accept", log_text("error", err.text));
         listener_left(local->listener);
         free(connection);

@@ -88,7 +88,8 @@ void loop_post(struct loop *loop, struct loop_task *task)
     uv_async_send(&loop->wake);
 }
 
-/* ---- Descriptors ---------------------------------------------------------------------------------- */
+/* ---- Descriptors
+ * ---------------------------------------------------------------------------------- */
 
 struct watch {
     uv_poll_t poll;
@@ -104,8 +105,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         watch->fn(watch->cookie, events, status < 0 ? status : 0);
 }
 
-int loop_watch(struct loop *loop, int fd, int events, watch_fn fn, void *cookie,
-               struct watch **ret, kr_error *err)
+int loop_watch(struct loop *loop, int fd, int events, watch_fn fn, void *cookie, struct watch **ret,
+               kr_error *err)
 {
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch) {
@@ -164,7 +165,8 @@ int watch_release(struct watch *watch)
     return fd;
 }
 
-/* ---- Timers ------------------------------------------------------------------------------------------ */
+/* ---- Timers
+ * ------------------------------------------------------------------------------------------ */
 
 struct timer {
     uv_timer_t uv;

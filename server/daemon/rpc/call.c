@@ -21,7 +21,8 @@ static void unref(struct rpc_call *call)
     rpc_leave(rpc, false);
 }
 
-/* ---- The end ---------------------------------------------------------------------------------------- */
+/* ---- The end
+ * ---------------------------------------------------------------------------------------- */
 
 static void cancel_on_loop(struct loop_task *task)
 {
@@ -56,7 +57,8 @@ static void watch_for_end(struct rpc_call *call)
         unref(call);
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------------- */
+/* ---- The answer
+ * ---------------------------------------------------------------------------------------- */
 
 static void on_sent(struct rpc_tag *tag, bool ok)
 {
@@ -65,7 +67,7 @@ static void on_sent(struct rpc_tag *tag, bool ok)
 }
 
 static void send_answer(struct rpc_call *call, grpc_byte_buffer *reply, grpc_status_code status,
-                 const char *text)
+                        const char *text)
 {
     grpc_op ops[3];
     size_t n = 0;
@@ -119,14 +121,15 @@ void call_refuse(struct rpc_call *call, const kr_error *why)
 struct session *call_session(struct rpc_call *call, ProtobufCBinaryData token)
 {
     kr_error err;
-    struct session *session =
-        service_session(call->rpc->options.service, token.data, token.len, &err);
+    struct session *session = service_session(call->rpc->options.service, token.data, token.len,
+                                              &err);
     if (!session)
         call_refuse(call, &err);
     return session;
 }
 
-/* ---- The beginning --------------------------------------------------------------------------------------- */
+/* ---- The beginning
+ * --------------------------------------------------------------------------------------- */
 
 static void begin_on_loop(struct loop_task *task)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/codec.h"
 
-/* ---- Requests --------------------------------------------------------------------------------------------- */
+/* ---- Requests
+ * --------------------------------------------------------------------------------------------- */
 
 static int get_tensor(const Kernrig__V1__Tensor *tensor, kr_tensor_ref *ret, kr_error *err)
 {
@@ -9,8 +10,8 @@ static int get_tensor(const Kernrig__V1__Tensor *tensor, kr_tensor_ref *ret, kr_
         return kr_error_set(err, KR_CODE_SHAPE, "a tensor of %zu dims; at most %d are supported",
                             tensor->n_sizes, KR_MAX_DIMS);
     if (tensor->n_strides != 0 && tensor->n_strides != tensor->n_sizes)
-        return kr_error_set(err, KR_CODE_MALFORMED, "%zu strides for %zu sizes",
-                            tensor->n_strides, tensor->n_sizes);
+        return kr_error_set(err, KR_CODE_MALFORMED, "%zu strides for %zu sizes", tensor->n_strides,
+                            tensor->n_sizes);
     if (tensor->dtype < 0 || tensor->dtype > UINT8_MAX || tensor->buffer == 0)
         return kr_error_set(err, KR_CODE_MALFORMED, "dtype %d in buffer %llu", tensor->dtype,
                             (unsigned long long) tensor->buffer);
@@ -31,8 +32,7 @@ static int get_tensor(const Kernrig__V1__Tensor *tensor, kr_tensor_ref *ret, kr_
     return 0;
 }
 
-static int get_value(const Kernrig__V1__Value *value, kr_arena *arena, kr_given *ret,
-                     kr_error *err)
+static int get_value(const Kernrig__V1__Value *value, kr_arena *arena, kr_given *ret, kr_error *err)
 {
     *ret = (kr_given){ .kind = KR_KIND_NONE };
     switch (value->kind_case) {
@@ -92,9 +92,7 @@ static int get_list(const Kernrig__V1__List *list, kr_arena *arena, kr_given *re
         if (r < 0)
             return kr_error_wrap(err, "item %zu", i);
     }
-    *ret = (kr_given){ .kind = KR_KIND_LIST,
-                       .count = (uint32_t) list->n_items,
-                       .as.items = items };
+    *ret = (kr_given){ .kind = KR_KIND_LIST, .count = (uint32_t) list->n_items, .as.items = items };
     return 0;
 }
 
@@ -113,9 +111,9 @@ int codec_get_call(const Kernrig__V1__Call *call, kr_arena *arena, struct call_r
         else if (given->kind_case == KERNRIG__V1__ARGUMENT__KIND_VALUE)
             r = get_value(given->value, arena, &args[i].value, err);
         if (r < 0)
-            return given->name[0] ? kr_error_wrap(err, "%s: argument '%s'", call->operator_,
-                                                  given->name)
-                                  : kr_error_wrap(err, "%s: argument %zu", call->operator_, i);
+            return given->name[0]
+                       ? kr_error_wrap(err, "%s: argument '%s'", call->operator_, given->name)
+                       : kr_error_wrap(err, "%s: argument %zu", call->operator_, i);
     }
     *ret = (struct call_request){ .operator_ = call->operator_,
                                   .provider = call->provider[0] ? call->provider : NULL,
@@ -125,7 +123,8 @@ int codec_get_call(const Kernrig__V1__Call *call, kr_arena *arena, struct call_r
     return 0;
 }
 
-/* ---- Results ---------------------------------------------------------------------------------------------- */
+/* ---- Results
+ * ---------------------------------------------------------------------------------------------- */
 
 static char *text(const char *constant) { return (char *) (uintptr_t) (constant ? constant : ""); }
 

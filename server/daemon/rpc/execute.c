@@ -24,9 +24,8 @@ static void done(void *cookie, const kr_error *refusal, const struct call_result
     }
     reply.results = kr_arena_array(&call->arena, n, sizeof *reply.results);
     while (reply.results && reply.n_results < n) {
-        Kernrig__V1__CallResult *result =
-            codec_put_result(&results[reply.n_results],
-                             work->requests[reply.n_results].operator_, &call->arena);
+        Kernrig__V1__CallResult *result = codec_put_result(
+            &results[reply.n_results], work->requests[reply.n_results].operator_, &call->arena);
         if (!result)
             break;
         reply.results[reply.n_results++] = result;
@@ -40,8 +39,7 @@ static void done(void *cookie, const kr_error *refusal, const struct call_result
     call_reply(call, &reply.base);
 }
 
-static int prepare(struct rpc_call *call, const Kernrig__V1__ExecuteRequest *request,
-                   kr_error *err)
+static int prepare(struct rpc_call *call, const Kernrig__V1__ExecuteRequest *request, kr_error *err)
 {
     const struct limits *limits = call->rpc->options.limits;
     if (request->n_calls > limits->calls)
@@ -55,8 +53,7 @@ static int prepare(struct rpc_call *call, const Kernrig__V1__ExecuteRequest *req
         return kr_error_set(err, KR_CODE_LIMIT, "the request takes too much memory");
     call->work = work;
     for (size_t i = 0; i < request->n_calls; i++) {
-        const int r =
-            codec_get_call(request->calls[i], &call->arena, &work->requests[i], err);
+        const int r = codec_get_call(request->calls[i], &call->arena, &work->requests[i], err);
         if (r < 0)
             return r;
     }
@@ -74,8 +71,8 @@ static void begin(struct rpc_call *call, const ProtobufCMessage *message)
     if (r == 0) {
         struct work *work = call->work;
         r = service_execute(call->rpc->options.service, session, work->requests,
-                            (uint32_t) request->n_calls, &call->arena, done, call,
-                            &work->execution, &err);
+                            (uint32_t) request->n_calls, &call->arena, done, call, &work->execution,
+                            &err);
     }
     if (r < 0)
         call_refuse(call, &err);

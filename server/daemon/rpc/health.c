@@ -57,9 +57,8 @@ static bool status_of(grpc_byte_buffer *payload, bool *ret_known)
 {
     kr_arena arena;
     kr_arena_init(&arena, 65536);
-    const Grpc__Health__V1__HealthCheckRequest *request =
-        (const void *) rpc_unpack(&grpc__health__v1__health_check_request__descriptor, payload,
-                                  &arena);
+    const Grpc__Health__V1__HealthCheckRequest *request = (const void *) rpc_unpack(
+        &grpc__health__v1__health_check_request__descriptor, payload, &arena);
     *ret_known = request && is_known(request->service);
     kr_arena_done(&arena);
     return request != NULL;
@@ -67,8 +66,7 @@ static bool status_of(grpc_byte_buffer *payload, bool *ret_known)
 
 static void serve(const struct health *health)
 {
-    Grpc__Health__V1__HealthCheckResponse response =
-        GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
+    Grpc__Health__V1__HealthCheckResponse response = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
     struct health_call *call = calloc(1, sizeof *call);
     bool known = false;
     if (!call) {
@@ -84,8 +82,9 @@ static void serve(const struct health *health)
                                   .call = health->call,
                                   .is_watch = health->is_watch,
                                   .references = 2 };
-    response.status = known ? GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
-                            : GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN;
+    response.status =
+        known ? GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
+              : GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN;
     const bool fails = !decoded || (!known && !call->is_watch);
     grpc_byte_buffer *reply = rpc_pack(&response.base);
     grpc_slice details = grpc_slice_from_static_string(
@@ -98,8 +97,9 @@ static void serve(const struct health *health)
     }
     if (fails || !call->is_watch) {
         ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-        ops[n].data.send_status_from_server.status =
-            !fails ? GRPC_STATUS_OK : decoded ? GRPC_STATUS_NOT_FOUND : GRPC_STATUS_INVALID_ARGUMENT;
+        ops[n].data.send_status_from_server.status = !fails    ? GRPC_STATUS_OK
+                                                     : decoded ? GRPC_STATUS_NOT_FOUND
+                                                               : GRPC_STATUS_INVALID_ARGUMENT;
         ops[n++].data.send_status_from_server.status_details = &details;
     }
     const grpc_op close = { .op = GRPC_OP_RECV_CLOSE_ON_SERVER,

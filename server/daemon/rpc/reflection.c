@@ -46,7 +46,8 @@ static void unref(struct stream *stream)
     free(stream);
 }
 
-/* ---- Looking things up --------------------------------------------------------------------------------- */
+/* ---- Looking things up
+ * --------------------------------------------------------------------------------- */
 
 /* Whether name is prefix.part, or prefix.part.something. */
 static bool names(const char *package, const char *part, const char *name)
@@ -90,10 +91,21 @@ static const file_descriptor *find_symbol(const struct stream *stream, const cha
     return NULL;
 }
 
-/* ---- Answers --------------------------------------------------------------------------------------------- */
+/* ---- Answers
+ * --------------------------------------------------------------------------------------------- */
 
-static grpc_byte_buffer *answer_services(const struct stream *stream, response *r)
+/* Every answer repeats its question. */
+static response begin_answer(question *q)
 {
+    response r = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
+    r.valid_host = q->host;
+    r.original_request = q;
+    return r;
+}
+
+static grpc_byte_buffer *answer_services(const struct stream *stream, question *q)
+{
+    response r = begin_answer(q);
     Grpc__Reflection__V1__ListServiceResponse list =
         GRPC__REFLECTION__V1__LIST_SERVICE_RESPONSE__INIT;
     Grpc__Reflection__V1__ServiceResponse services[SERVICES], *pointers[SERVICES];
@@ -109,10 +121,10 @@ static grpc_byte_buffer *answer_services(const struct stream *stream, response *
             pointers[n] = &services[n];
         }
     }
-    r->message_response_case =
+    r.message_response_case =
         GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_LIST_SERVICES_RESPONSE;
-    r->list_services_response = &list;
-    return rpc_pack(&r->base);
+    r.list_services_response = &list;
+    return rpc_pack(&r.base);
 }
 
 /* The file and all that it imports, each once. */
@@ -134,9 +146,10 @@ static size_t collect(const struct stream *stream, const file_descriptor *file,
     return n;
 }
 
-static grpc_byte_buffer *answer_file(const struct stream *stream, response *r,
+static grpc_byte_buffer *answer_file(const struct stream *stream, question *q,
                                      const file_descriptor *file, kr_arena *arena)
 {
+    response r = begin_answer(q);
     Grpc__Reflection__V1__FileDescriptorResponse answer =
         GRPC__REFLECTION__V1__FILE_DESCRIPTOR_RESPONSE__INIT;
     const file_descriptor *found[FILES];
@@ -151,32 +164,30 @@ static grpc_byte_buffer *answer_file(const struct stream *stream, response *r,
     }
     answer.n_file_descriptor_proto = n;
     answer.file_descriptor_proto = bytes;
-    r->message_response_case =
+    r.message_response_case =
         GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_FILE_DESCRIPTOR_RESPONSE;
-    r->file_descriptor_response = &answer;
-    return rpc_pack(&r->base);
+    r.file_descriptor_response = &answer;
+    return rpc_pack(&r.base);
 }
 
-static grpc_byte_buffer *answer_error(response *r, grpc_status_code code, const char *text)
+static grpc_byte_buffer *answer_error(question *q, grpc_status_code code, const char *text)
 {
+    response r = begin_answer(q);
     Grpc__Reflection__V1__ErrorResponse error = GRPC__REFLECTION__V1__ERROR_RESPONSE__INIT;
     error.error_code = (int32_t) code;
     error.error_message = (char *) (uintptr_t) text;
-    r->message_response_case =
+    r.message_response_case =
         GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_ERROR_RESPONSE;
-    r->error_response = &error;
-    return rpc_pack(&r->base);
+    r.error_response = &error;
+    return rpc_pack(&r.base);
 }
 
 static grpc_byte_buffer *answer(const struct stream *stream, question *q, kr_arena *arena)
 {
-    response r = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
     const file_descriptor *file = NULL;
-    r.valid_host = q->host;
-    r.original_request = q;
     switch (q->message_request_case) {
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_LIST_SERVICES:
-        return answer_services(stream, &r);
+        return answer_services(stream, q);
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_BY_FILENAME:
         file = find_file(stream, q->file_by_filename);
         break;
@@ -185,13 +196,14 @@ static grpc_byte_buffer *answer(const struct stream *stream, question *q, kr_are
         break;
     default:
         /* Extensions exist in proto2 only, and we have none. */
-        return answer_error(&r, GRPC_STATUS_NOT_FOUND, "kernrig has no extensions");
+        return answer_error(q, GRPC_STATUS_NOT_FOUND, "kernrig has no extensions");
     }
-    return file ? answer_file(stream, &r, file, arena)
-                : answer_error(&r, GRPC_STATUS_NOT_FOUND, "no such file or symbol");
+    return file ? answer_file(stream, q, file, arena)
+                : answer_error(q, GRPC_STATUS_NOT_FOUND, "no such file or symbol");
 }
 
-/* ---- The stream -------------------------------------------------------------------------------------------- */
+/* ---- The stream
+ * -------------------------------------------------------------------------------------------- */
 
 static void on_ended(struct rpc_tag *tag, bool ok)
 {
@@ -270,8 +282,8 @@ static void begin(const struct reflection *reflection)
 {
     struct stream *stream = calloc(1, sizeof *stream);
     if (!stream) {
-        grpc_call_cancel_with_status(reflection->call, GRPC_STATUS_RESOURCE_EXHAUSTED,
-                                     "no memory", NULL);
+        grpc_call_cancel_with_status(reflection->call, GRPC_STATUS_RESOURCE_EXHAUSTED, "no memory",
+                                     NULL);
         grpc_call_unref(reflection->call);
         return;
     }

@@ -7,7 +7,7 @@
 #include "kernrig/v1/kernrig.pb-c.h"
 
 enum {
-    ARMED = 8, /* requests waited for, per method */
+    ARMED = 8,                    /* requests waited for, per method */
     KEEPALIVE_MS = 10000,         /* a silent connection is asked whether it is there, */
     KEEPALIVE_TIMEOUT_MS = 10000, /* and closed if it does not answer */
     STREAMS = 128,                /* calls at once on one connection */
@@ -65,7 +65,8 @@ void rpc_leave(struct rpc *rpc, bool is_stream)
     }
 }
 
-/* ---- Requests ------------------------------------------------------------------------------------------- */
+/* ---- Requests
+ * ------------------------------------------------------------------------------------------- */
 
 static void on_request(struct rpc_tag *tag, bool ok);
 
@@ -100,10 +101,9 @@ static void on_request(struct rpc_tag *tag, bool ok)
 
 void *rpc_register(struct rpc *rpc, const char *path, bool has_payload)
 {
-    return grpc_server_register_method(rpc->server, path, NULL,
-                                       has_payload ? GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER
-                                                   : GRPC_SRM_PAYLOAD_NONE,
-                                       0);
+    return grpc_server_register_method(
+        rpc->server, path, NULL,
+        has_payload ? GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER : GRPC_SRM_PAYLOAD_NONE, 0);
 }
 
 static size_t n_methods(void) { return (size_t) (__stop_rpc_methods - __start_rpc_methods); }
@@ -144,7 +144,8 @@ static int register_methods(struct rpc *rpc, kr_error *err)
     return 0;
 }
 
-/* ---- The thread ------------------------------------------------------------------------------------------- */
+/* ---- The thread
+ * ------------------------------------------------------------------------------------------- */
 
 static void *drain(void *argument)
 {
@@ -187,8 +188,7 @@ static grpc_server *create_server(const struct limits *limits)
           .type = GRPC_ARG_INTEGER,
           .value.integer = 1 },
     };
-    const grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args,
-                                             .args = args };
+    const grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
     return grpc_server_create(&channel_args, NULL);
 }
 
@@ -246,7 +246,8 @@ void rpc_accept(struct rpc *rpc, int fd)
     grpc_server_credentials_release(credentials);
 }
 
-/* ---- The way down -------------------------------------------------------------------------------------------- */
+/* ---- The way down
+ * -------------------------------------------------------------------------------------------- */
 
 static void finish_on_loop(struct loop_task *task)
 {

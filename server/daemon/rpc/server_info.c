@@ -77,8 +77,8 @@ static void begin(struct rpc_call *call, const ProtobufCMessage *request)
     reply.limits = limit_pointers;
     put_limits(options->limits, limits, limit_pointers, &reply.n_limits);
     reply.providers = provider_pointers;
-    reply.n_providers =
-        put_providers(service_registry(options->service), providers, provider_pointers);
+    reply.n_providers = put_providers(service_registry(options->service), providers,
+                                      provider_pointers);
     reply.generation = kr_registry_generation(service_registry(options->service));
     reply.sessions = (uint32_t) service_sessions(options->service);
     call_reply(call, &reply.base);

@@ -22,7 +22,7 @@
 struct rpc_tag {
     void (*fn)(struct rpc_tag *tag, bool ok);
 };
-#define tag_owner(tag, type, member) ((type *) (void *) ((char *) (tag) - offsetof(type, member)))
+#define tag_owner(tag, type, member) ((type *) (void *) ((char *) (tag) -offsetof(type, member)))
 
 struct rpc {
     struct rpc_options options;
@@ -55,7 +55,8 @@ bool rpc_batch(grpc_call *call, const grpc_op *ops, size_t n, struct rpc_tag *ta
 unsigned rpc_enter(struct rpc *rpc, bool is_stream);
 void rpc_leave(struct rpc *rpc, bool is_stream);
 
-/* ---- Unary methods ------------------------------------------------------------------------------------ */
+/* ---- Unary methods
+ * ------------------------------------------------------------------------------------ */
 struct rpc_call;
 
 /* One RPC. A file that has one ends with RPC_METHOD(Name, ...): the linker collects them, and
@@ -68,10 +69,10 @@ struct rpc_method {
     /* On the loop's thread: the client has gone before the answer; NULL if nothing need stop. */
     void (*cancel)(struct rpc_call *call);
 };
-#define RPC_METHOD(method_name, ...)                                                               \
-    static const struct rpc_method method_##method_name = { .name = #method_name, __VA_ARGS__ };   \
-    __attribute__((used, retain, section("rpc_methods")))                                          \
-    static const struct rpc_method *const entry_##method_name = &method_##method_name
+#define RPC_METHOD(method_name, ...)                                                             \
+    static const struct rpc_method method_##method_name = { .name = #method_name, __VA_ARGS__ }; \
+    __attribute__((used, retain, section("rpc_methods"))) static const struct rpc_method         \
+        *const entry_##method_name = &method_##method_name
 
 /* A unary call. It lives until both its end has come from the core and it has been answered, or
  * given up. */
@@ -107,7 +108,8 @@ grpc_byte_buffer *rpc_pack(const ProtobufCMessage *message);
 ProtobufCMessage *rpc_unpack(const ProtobufCMessageDescriptor *descriptor,
                              grpc_byte_buffer *payload, kr_arena *arena);
 
-/* ---- Services that never leave the gRPC thread ------------------------------------------------------------ */
+/* ---- Services that never leave the gRPC thread
+ * ------------------------------------------------------------ */
 /* Registers a path with the server; before it starts. */
 void *rpc_register(struct rpc *rpc, const char *path, bool has_payload);
 void health_register(struct rpc *rpc);

@@ -11,7 +11,8 @@ enum { DEFAULT_TIMEOUT_US = 60000000 };
 
 static void advance(struct execution *e);
 
-/* ---- One call: bound, checked, and given to a lane ----------------------------------------------------- */
+/* ---- One call: bound, checked, and given to a lane
+ * ----------------------------------------------------- */
 
 static int check_request(const struct execution *e, const struct call_request *request,
                          kr_error *err)
@@ -65,9 +66,10 @@ static int choose_kernel(struct execution *e, kr_error *err)
     do {
         const int r = kr_registry_match(registry, &query, kernel, &kernel, err);
         if (r < 0)
-            return e->n_tried ? kr_error_wrap(err, "%u kernels declined this call, and no other is left",
-                                              e->n_tried)
-                              : r;
+            return e->n_tried
+                       ? kr_error_wrap(err, "%u kernels declined this call, and no other is left",
+                                       e->n_tried)
+                       : r;
     } while (was_tried(e, kernel->id));
     if (e->n_tried == TRIED_MAX)
         return kr_error_set(err, KR_CODE_NO_KERNEL, "%s: %u kernels declined this call",
@@ -149,7 +151,8 @@ static void end_call(struct execution *e)
     e->op = NULL;
 }
 
-/* ---- The list ---------------------------------------------------------------------------------------------- */
+/* ---- The list
+ * ---------------------------------------------------------------------------------------------- */
 
 static void forget(struct execution *e)
 {
@@ -253,7 +256,8 @@ void executions_end(struct session *session, const kr_error *why)
     }
 }
 
-/* ---- What becomes of the call --------------------------------------------------------------------------------- */
+/* ---- What becomes of the call
+ * --------------------------------------------------------------------------------- */
 
 void execution_started(struct execution *e)
 {

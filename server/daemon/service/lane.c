@@ -9,7 +9,8 @@
 
 static void go_on(struct lane *lane);
 
-/* ---- What the worker says ------------------------------------------------------------------------------ */
+/* ---- What the worker says
+ * ------------------------------------------------------------------------------ */
 
 static void on_kernel(void *cookie, const struct wire_kernel *kernel)
 {
@@ -63,7 +64,8 @@ static void on_died(void *cookie, const struct wire_died *died)
     go_on(lane);
 }
 
-/* ---- The queue ------------------------------------------------------------------------------------------ */
+/* ---- The queue
+ * ------------------------------------------------------------------------------------------ */
 
 static int map_tensor(struct worker *worker, const struct buffer *buffer, bool writable,
                       kr_error *err)
@@ -100,8 +102,8 @@ static int send_call(struct lane *lane, struct execution *e, kr_error *err)
     for (uint32_t i = 0; i < e->tensors.n; i++) {
         if (!e->tensors.buffers[i])
             continue;
-        const int r = map_tensor(lane->worker, e->tensors.buffers[i],
-                                 e->bound.tensors[i].is_output, err);
+        const int r = map_tensor(lane->worker, e->tensors.buffers[i], e->bound.tensors[i].is_output,
+                                 err);
         if (r < 0)
             return r;
     }
@@ -154,8 +156,7 @@ int lane_of(struct service *service, struct session *session, struct library *li
             struct lane **ret, kr_error *err)
 {
     struct lane *lane;
-    DL_FOREACH(service->lanes, lane)
-    {
+    DL_FOREACH (service->lanes, lane) {
         if (lane->session == session && lane->library == library) {
             *ret = lane;
             return 0;
@@ -198,8 +199,7 @@ void lane_withdraw(struct lane *lane, struct execution *execution)
 void lanes_forget(struct service *service, const struct buffer *buffer)
 {
     struct lane *lane;
-    DL_FOREACH(service->lanes, lane)
-    {
+    DL_FOREACH (service->lanes, lane) {
         if (lane->worker && lane->session->id == buffer->owner)
             worker_forget(lane->worker, buffer->handle);
     }
@@ -208,8 +208,7 @@ void lanes_forget(struct service *service, const struct buffer *buffer)
 void lanes_close(struct service *service, const struct session *session)
 {
     struct lane *lane;
-    DL_FOREACH(service->lanes, lane)
-    {
+    DL_FOREACH (service->lanes, lane) {
         if (lane->session != session)
             continue;
         lane->is_closing = true;
@@ -220,8 +219,7 @@ void lanes_close(struct service *service, const struct session *session)
 void lanes_free(struct service *service, const struct session *session)
 {
     struct lane *lane, *next;
-    DL_FOREACH_SAFE(service->lanes, lane, next)
-    {
+    DL_FOREACH_SAFE (service->lanes, lane, next) {
         if (lane->session != session)
             continue;
         DL_DELETE(service->lanes, lane);

@@ -135,8 +135,8 @@ static void on_ready(void *cookie)
         .registered_at = (int64_t) time(NULL),
         .cookie = (uint64_t) (uintptr_t) library,
     };
-    if (kr_registry_add(service->registry, KR_SCOPE_GLOBAL, &provider, loading->kernels,
-                        loading->n, &library->provider_id, &err) < 0) {
+    if (kr_registry_add(service->registry, KR_SCOPE_GLOBAL, &provider, loading->kernels, loading->n,
+                        &library->provider_id, &err) < 0) {
         kr_error_wrap(&err, "%s", library->path);
         finish(loading, &err);
         return;
@@ -207,8 +207,8 @@ static void start_spare(struct library *library)
 {
     kr_error err;
     const struct worker_handlers handlers = spare_handlers(library);
-    if (worker_start(&library->service->workers, library->path, &handlers, &library->spare,
-                     &err) < 0)
+    if (worker_start(&library->service->workers, library->path, &handlers, &library->spare, &err) <
+        0)
         log_info("spare.not_started", log_text("why", err.text));
 }
 
@@ -227,8 +227,7 @@ int library_worker(struct library *library, const struct worker_handlers *handle
 void libraries_stop(struct service *service)
 {
     struct library *library;
-    LL_FOREACH(service->libraries, library)
-    {
+    LL_FOREACH (service->libraries, library) {
         library->spare = worker_kill(library->spare);
         if (library->loading) {
             worker_kill(library->loading->worker);

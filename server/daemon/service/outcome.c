@@ -103,14 +103,17 @@ void outcome_died(struct execution *e, const struct wire_died *died, const char 
             died->text);
     result->signal = died->death == WIRE_DEATH_SIGNAL ? died->number : 0;
     result->exit_code = died->death == WIRE_DEATH_EXIT ? died->number : 0;
-    result->limit_us =
-        code == KR_CODE_TIMEOUT ? (e->deadline_ns - e->begun_ns) / CLOCK_NS_PER_US : 0;
+    result->limit_us = code == KR_CODE_TIMEOUT ? (e->deadline_ns - e->begun_ns) / CLOCK_NS_PER_US
+                                               : 0;
     result->printed = keep(e, died->printed);
 }
 
-/* ---- Answers -------------------------------------------------------------------------------------------------- */
+/* ---- Answers
+ * --------------------------------------------------------------------------------------------------
+ */
 
-/* Whether an output may have been given this shape; of one that lacked room only the form counts. */
+/* Whether an output may have been given this shape; of one that lacked room only the form counts.
+ */
 static bool shape_is_possible(const struct execution *e, const struct wire_reshaped *shape,
                               bool must_fit)
 {

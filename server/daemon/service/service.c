@@ -86,13 +86,13 @@ uint64_t service_sessions(const struct service *service)
 }
 uint64_t service_busy(const struct service *service) { return service->n_busy; }
 
-/* ---- Sessions ---------------------------------------------------------------------------------------- */
+/* ---- Sessions
+ * ---------------------------------------------------------------------------------------- */
 
 static int refuse_if_stopping(const struct service *service, kr_error *err)
 {
-    return service->is_stopping
-               ? kr_error_set(err, KR_CODE_STOPPING, "the daemon is shutting down")
-               : 0;
+    return service->is_stopping ? kr_error_set(err, KR_CODE_STOPPING, "the daemon is shutting down")
+                                : 0;
 }
 
 int service_open_session(struct service *service, uid_t uid, pid_t pid, const char *client,
@@ -121,7 +121,8 @@ void service_end_session(struct service *service, struct session *session, const
         session_end(service->sessions, session, why);
 }
 
-/* ---- Buffers ------------------------------------------------------------------------------------------- */
+/* ---- Buffers
+ * ------------------------------------------------------------------------------------------- */
 
 int service_create_buffers(struct service *service, const struct session *session,
                            const uint64_t *sizes, size_t n, struct buffer **ret, kr_error *err)

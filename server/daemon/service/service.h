@@ -23,8 +23,8 @@ struct service_options {
 /* A library of kernels to load at start-up. */
 struct service_library {
     const char *path;
-    const char *provider;  /* its name in the registry */
-    bool is_stock;         /* ours; else a user's, which is believed less */
+    const char *provider; /* its name in the registry */
+    bool is_stock;        /* ours; else a user's, which is believed less */
 };
 
 KR_CHECK struct service *service_new(const struct service_options *options, kr_error *err);
@@ -47,9 +47,10 @@ uint64_t service_sessions(const struct service *service);
 /* Calls that wait or run, of all sessions. */
 uint64_t service_busy(const struct service *service);
 
-/* ---- Sessions and buffers ----------------------------------------------------------------------- */
-KR_CHECK int service_open_session(struct service *service, uid_t uid, pid_t pid,
-                                  const char *client, struct session **ret, kr_error *err);
+/* ---- Sessions and buffers -----------------------------------------------------------------------
+ */
+KR_CHECK int service_open_session(struct service *service, uid_t uid, pid_t pid, const char *client,
+                                  struct session **ret, kr_error *err);
 /* NULL with a NO_SESSION error. */
 struct session *service_session(struct service *service, const uint8_t *token, size_t size,
                                 kr_error *err);

@@ -26,10 +26,10 @@ struct lane {
     struct lane *prev, *next; /* of the service */
     struct session *session;
     struct library *library;
-    struct worker *worker; /* NULL: none runs */
-    struct execution *running; /* the worker has its call */
-    struct execution *waiting; /* in order of arrival */
-    bool is_closing;           /* its session ends */
+    struct worker *worker;        /* NULL: none runs */
+    struct execution *running;    /* the worker has its call */
+    struct execution *waiting;    /* in order of arrival */
+    bool is_closing;              /* its session ends */
     char load_failure[WIRE_TEXT]; /* what the worker said of its library before it ended */
 };
 
@@ -77,7 +77,8 @@ struct execution {
     uint32_t n_tried;
 };
 
-/* ---- lane.c ---------------------------------------------------------------------------------------- */
+/* ---- lane.c
+ * ---------------------------------------------------------------------------------------- */
 /* The session's lane for a library; made where there is none. */
 KR_CHECK int lane_of(struct service *service, struct session *session, struct library *library,
                      struct lane **ret, kr_error *err);
@@ -93,7 +94,8 @@ void lanes_close(struct service *service, const struct session *session);
 /* Frees the lanes of a session, in which nothing may wait any more. */
 void lanes_free(struct service *service, const struct session *session);
 
-/* ---- execute.c -------------------------------------------------------------------------------------- */
+/* ---- execute.c
+ * -------------------------------------------------------------------------------------- */
 void execution_answered(struct execution *execution, const struct wire_answer *answer);
 void execution_died(struct execution *execution, const struct wire_died *died,
                     const char *load_failure);
@@ -103,7 +105,8 @@ void execution_started(struct execution *execution);
 /* Refuses all executions of a session. */
 void executions_end(struct session *session, const kr_error *why);
 
-/* ---- outcome.c: what became of a call, put into words ------------------------------------------------ */
+/* ---- outcome.c: what became of a call, put into words
+ * ------------------------------------------------ */
 /* Each fills in the result of the call under way. */
 void outcome_failed(struct execution *execution, const kr_error *why);
 void outcome_died(struct execution *execution, const struct wire_died *died,
@@ -115,7 +118,8 @@ void outcome_answered(struct execution *execution, const struct wire_answer *ans
 bool outcome_is_honest(const struct execution *execution, const struct wire_answer *answer,
                        kr_error *why);
 
-/* ---- library.c --------------------------------------------------------------------------------------- */
+/* ---- library.c
+ * --------------------------------------------------------------------------------------- */
 struct library *library_of(struct service *service, const kr_kernel_info *kernel);
 /* A worker that has loaded the library, or is about to. */
 KR_CHECK int library_worker(struct library *library, const struct worker_handlers *handlers,

@@ -151,11 +151,10 @@ int tensors_check(const kr_bound *bound, struct buffers *buffers, uint64_t owner
 {
     const uint32_t n = bound->n_tensors;
     if (n > limits->tensors || n > TENSORS_MAX)
-        return kr_error_set(err, KR_CODE_LIMIT,
-                            "%s: %u tensors in one call exceed the limit 'tensors' of %" PRIu64,
-                            bound->schema->name, n,
-                            limits->tensors < TENSORS_MAX ? limits->tensors
-                                                               : (uint64_t) TENSORS_MAX);
+        return kr_error_set(
+            err, KR_CODE_LIMIT, "%s: %u tensors in one call exceed the limit 'tensors' of %" PRIu64,
+            bound->schema->name, n,
+            limits->tensors < TENSORS_MAX ? limits->tensors : (uint64_t) TENSORS_MAX);
     struct call_tensors tensors = { .n = n };
     uint64_t *extents = kr_arena_array(arena, n, sizeof *extents);
     tensors.buffers = kr_arena_array(arena, n, sizeof *tensors.buffers);

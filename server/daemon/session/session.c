@@ -25,14 +25,13 @@ struct sessions {
 
 static struct entry *entry_of(struct session *session) { return (struct entry *) session; }
 
-struct sessions *sessions_new(struct loop *loop, const struct limits *limits,
-                              session_end_fn on_end, void *cookie)
+struct sessions *sessions_new(struct loop *loop, const struct limits *limits, session_end_fn on_end,
+                              void *cookie)
 {
     struct sessions *sessions = calloc(1, sizeof *sessions);
     if (sessions)
-        *sessions = (struct sessions){
-            .loop = loop, .limits = limits, .on_end = on_end, .cookie = cookie
-        };
+        *sessions =
+            (struct sessions){ .loop = loop, .limits = limits, .on_end = on_end, .cookie = cookie };
     return sessions;
 }
 
@@ -71,8 +70,8 @@ int session_open(struct sessions *sessions, uid_t uid, pid_t pid, struct session
     entry->session.id = ++sessions->last_id;
     entry->session.uid = uid;
     entry->session.pid = pid;
-    entry->unbound =
-        loop_timer(sessions->loop, sessions->limits->session_bind_ms, on_unbound, entry);
+    entry->unbound = loop_timer(sessions->loop, sessions->limits->session_bind_ms, on_unbound,
+                                entry);
     if (!entry->unbound) {
         free(entry);
         return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a session");
@@ -101,8 +100,7 @@ int session_bind(struct session *session, uid_t uid, void (*on_end)(void *cookie
 {
     struct entry *entry = entry_of(session);
     if (session->is_bound)
-        return kr_error_set(err, KR_CODE_PERMISSION,
-                            "session %llu has a local connection already",
+        return kr_error_set(err, KR_CODE_PERMISSION, "session %llu has a local connection already",
                             (unsigned long long) session->id);
     if (session->uid != uid)
         return kr_error_set(err, KR_CODE_PERMISSION,

@@ -38,7 +38,8 @@ struct sessions *sessions_free(struct sessions *sessions);
 
 KR_CHECK int session_open(struct sessions *sessions, uid_t uid, pid_t pid, struct session **ret,
                           kr_error *err);
-/* The session with this token, or NULL with a NO_SESSION error: also for a token of a wrong size. */
+/* The session with this token, or NULL with a NO_SESSION error: also for a token of a wrong size.
+ */
 struct session *session_find(struct sessions *sessions, const uint8_t *token, size_t size,
                              kr_error *err);
 /* Ties the session to a local connection of the same user; once. on_end is called when the session

@@ -61,8 +61,8 @@ int outgoing_flush(struct outgoing *outgoing, int socket, kr_error *err)
     while (outgoing->frames) {
         struct outgoing_frame *frame = outgoing->frames;
         kr_error why;
-        const int r =
-            wire_send_bytes(socket, frame->bytes, frame->size, frame->fds, frame->n_fds, &why);
+        const int r = wire_send_bytes(socket, frame->bytes, frame->size, frame->fds, frame->n_fds,
+                                      &why);
         if (r == KR_CODE_BUSY)
             return 0;
         if (r < 0)

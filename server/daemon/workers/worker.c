@@ -42,7 +42,8 @@ struct worker {
 /* Frames are big, and the loop's thread handles one at a time. */
 static uint8_t incoming[WIRE_FRAME_MAX], outgoing_bytes[WIRE_FRAME_MAX];
 
-/* ---- The end ----------------------------------------------------------------------------------------- */
+/* ---- The end
+ * ----------------------------------------------------------------------------------------- */
 
 static void drop_maps(struct worker *worker)
 {
@@ -70,8 +71,7 @@ static void hang_up(struct worker *worker)
     worker->watch = watch_close(worker->watch);
     outgoing_done(&worker->outgoing);
     drop_maps(worker);
-    HASH_ITER(hh, worker->mapped, mapped, next)
-    {
+    HASH_ITER (hh, worker->mapped, mapped, next) {
         HASH_DEL(worker->mapped, mapped);
         free(mapped);
     }
@@ -95,8 +95,7 @@ struct worker *worker_kill(struct worker *worker)
     hang_up(worker);
     if (worker->has_exited)
         return NULL;
-    worker->patience =
-        loop_timer(worker->workers->loop, WORKER_PATIENCE_MS, on_impatient, worker);
+    worker->patience = loop_timer(worker->workers->loop, WORKER_PATIENCE_MS, on_impatient, worker);
     if (!worker->patience)
         on_impatient(worker);
     return NULL;
@@ -114,8 +113,8 @@ static void report_death(struct worker *worker, const struct wire_died *died)
 
 static void lost(struct worker *worker, const char *why)
 {
-    report_death(worker, &(struct wire_died){
-                             .death = WIRE_DEATH_LOST, .text = why, .printed = "" });
+    report_death(worker,
+                 &(struct wire_died){ .death = WIRE_DEATH_LOST, .text = why, .printed = "" });
 }
 
 static void on_exit_(uv_process_t *process, int64_t status, int signal)
@@ -131,7 +130,8 @@ static void on_exit_(uv_process_t *process, int64_t status, int signal)
         uv_close((uv_handle_t *) process, on_closed);
 }
 
-/* ---- What it says --------------------------------------------------------------------------------------- */
+/* ---- What it says
+ * --------------------------------------------------------------------------------------- */
 
 static int send_frame(struct worker *worker, const struct wire_writer *w, const int *fds,
                       uint32_t n_fds, kr_error *err)
@@ -306,7 +306,9 @@ static void on_socket(void *cookie, int events, int error)
         on_readable(worker);
 }
 
-/* ---- Starting ------------------------------------------------------------------------------------------------ */
+/* ---- Starting
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static int spawn(struct worker *worker, int socket, kr_error *err)
 {
@@ -387,7 +389,8 @@ void worker_set_handlers(struct worker *worker, const struct worker_handlers *ha
 bool worker_is_ready(const struct worker *worker) { return worker->state == READY; }
 pid_t worker_pid(const struct worker *worker) { return worker->process.pid; }
 
-/* ---- Buffers and calls ------------------------------------------------------------------------------------ */
+/* ---- Buffers and calls
+ * ------------------------------------------------------------------------------------ */
 
 static struct mapped *find_mapped(const struct worker *worker, uint64_t buffer)
 {

@@ -26,8 +26,9 @@ static void a_limit_is_set_by_name(void **state)
 
 static void what_is_no_number_is_refused_and_changes_nothing(void **state)
 {
-    static const char *const wrong[] = { "sessions",     "sessions=",  "sessions=3x",
-                                         "sessions=-1",  "sessions=x", "sessions=18446744073709551616",
+    static const char *const wrong[] = { "sessions",    "sessions=",
+                                         "sessions=3x", "sessions=-1",
+                                         "sessions=x",  "sessions=18446744073709551616",
                                          "sessions= -1" };
     struct limits limits;
     kr_error err;

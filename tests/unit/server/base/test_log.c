@@ -84,8 +84,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_event_is_one_line_of_json, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(what_is_below_the_level_is_not_written, open_pipe,
                                         close_pipe),
-        cmocka_unit_test_setup_teardown(
-            a_field_that_does_not_fit_is_left_out_and_the_line_says_so, open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(a_field_that_does_not_fit_is_left_out_and_the_line_says_so,
+                                        open_pipe, close_pipe),
         cmocka_unit_test(levels_are_read_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

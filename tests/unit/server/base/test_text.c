@@ -20,14 +20,14 @@ static void other_bytes_become_question_marks(void **state)
     static const struct {
         const char *bytes, *want;
     } cases[] = {
-        { "\x80", "?" },                     /* a continuation without a beginning */
-        { "\xC3", "?" },                     /* a beginning without a continuation */
-        { "\xC0\xAF", "??" },                /* overlong */
-        { "\xE0\x80\x80", "???" },           /* overlong */
-        { "\xED\xA0\x80", "???" },           /* a surrogate */
-        { "\xF4\x90\x80\x80", "????" },      /* beyond U+10FFFF */
+        { "\x80", "?" },                /* a continuation without a beginning */
+        { "\xC3", "?" },                /* a beginning without a continuation */
+        { "\xC0\xAF", "??" },           /* overlong */
+        { "\xE0\x80\x80", "???" },      /* overlong */
+        { "\xED\xA0\x80", "???" },      /* a surrogate */
+        { "\xF4\x90\x80\x80", "????" }, /* beyond U+10FFFF */
         { "\xFF\xFE ok", "?? ok" },
-        { "\xE2\x82", "??" },                /* cut at the end */
+        { "\xE2\x82", "??" }, /* cut at the end */
         { "a\xE2\x28\xA1z", "a?(?z" },
     };
     (void) state;

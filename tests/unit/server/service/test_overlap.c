@@ -9,14 +9,19 @@
 
 static kr_tensor_ref view(uint64_t offset, int dim, const int64_t *sizes, const int64_t *strides)
 {
-    kr_tensor_ref ref = { .buffer = 1, .offset = offset, .dtype = KR_FLOAT32, .dim = (uint8_t) dim };
+    kr_tensor_ref ref = {
+        .buffer = 1, .offset = offset, .dtype = KR_FLOAT32, .dim = (uint8_t) dim
+    };
     memcpy(ref.sizes, sizes, (size_t) dim * sizeof *sizes);
     memcpy(ref.strides, strides, (size_t) dim * sizeof *strides);
     return ref;
 }
-#define VIEW(offset, dim, sizes, strides)                                                          \
+#define VIEW(offset, dim, sizes, strides) \
     view(offset, dim, (const int64_t[]) sizes, (const int64_t[]) strides)
-#define L(...) { __VA_ARGS__ }
+#define L(...)      \
+    {               \
+        __VA_ARGS__ \
+    }
 
 static enum overlap overlap(const kr_tensor_ref *a, const kr_tensor_ref *b)
 {
@@ -93,7 +98,8 @@ static void a_spent_budget_counts_as_overlap(void **state)
     assert_int_equal(overlap_of(&a, &b, &budget), OVERLAP_PARTIAL);
 }
 
-/* ---- Against counting every byte -------------------------------------------------------------------- */
+/* ---- Against counting every byte
+ * -------------------------------------------------------------------- */
 
 enum { BYTES = 4096 };
 
@@ -149,7 +155,8 @@ static void random_pairs_agree_with_counting_bytes(void **state)
 
 static void a_repeated_output_element_is_noticed(void **state)
 {
-    const kr_tensor_ref repeated = VIEW(0, 2, L(3, 2), L(0, 1)), once = VIEW(0, 2, L(1, 2), L(0, 1));
+    const kr_tensor_ref repeated = VIEW(0, 2, L(3, 2), L(0, 1)),
+                        once = VIEW(0, 2, L(1, 2), L(0, 1));
     const kr_tensor_ref empty = VIEW(0, 2, L(3, 0), L(0, 1));
     (void) state;
     assert_true(overlap_within(&repeated));

@@ -82,15 +82,9 @@ static void what_reaches_beyond_the_buffer_is_refused_also_by_overflow(void **st
         uint64_t offset, capacity;
         int64_t size, stride;
     } cases[] = {
-        { 4096, 0, 2, 1 },
-        { 4092, 0, 2, 1 },
-        { UINT64_MAX - 3, 0, 1, 1 },
-        { 0, 0, INT64_MAX, 1 },
-        { 0, 0, 2, INT64_MAX },
-        { 0, 0, INT64_MAX, INT64_MAX },
-        { 64, 4096, 1, 1 },
-        { 64, UINT64_MAX, 1, 1 },
-        { 2, 0, 1, 1 }, /* not aligned */
+        { 4096, 0, 2, 1 },      { 4092, 0, 2, 1 },        { UINT64_MAX - 3, 0, 1, 1 },
+        { 0, 0, INT64_MAX, 1 }, { 0, 0, 2, INT64_MAX },   { 0, 0, INT64_MAX, INT64_MAX },
+        { 64, 4096, 1, 1 },     { 64, UINT64_MAX, 1, 1 }, { 2, 0, 1, 1 }, /* not aligned */
     };
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

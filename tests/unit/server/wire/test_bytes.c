@@ -62,12 +62,12 @@ static void malformed_texts_are_bad(void **state)
         uint8_t bytes[8];
         size_t size, max;
     } cases[] = {
-        { { 2, 0, 0, 0, 'a', 'b', 'c' }, 7, 9 },       /* no final 0 */
-        { { 2, 0, 0, 0, 'a', 0, 0 }, 7, 9 },           /* a 0 inside */
-        { { 9, 0, 0, 0, 'a', 0 }, 6, 99 },             /* longer than the frame */
+        { { 2, 0, 0, 0, 'a', 'b', 'c' }, 7, 9 },         /* no final 0 */
+        { { 2, 0, 0, 0, 'a', 0, 0 }, 7, 9 },             /* a 0 inside */
+        { { 9, 0, 0, 0, 'a', 0 }, 6, 99 },               /* longer than the frame */
         { { 255, 255, 255, 255, 'a', 0 }, 6, SIZE_MAX }, /* much longer */
-        { { 2, 0, 0, 0, 'a', 'b', 0 }, 7, 1 },         /* longer than allowed */
-        { { 2, 0 }, 2, 9 },                            /* not even a length */
+        { { 2, 0, 0, 0, 'a', 'b', 0 }, 7, 1 },           /* longer than allowed */
+        { { 2, 0 }, 2, 9 },                              /* not even a length */
     };
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

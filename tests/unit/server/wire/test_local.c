@@ -69,10 +69,14 @@ static void what_is_no_request_is_refused(void **state)
         uint32_t length;
         int code;
     } cases[] = {
-        { LOCAL_BIND, 15, KR_CODE_MALFORMED },  { LOCAL_BIND, 17, KR_CODE_MALFORMED },
-        { LOCAL_BIND, 0, KR_CODE_MALFORMED },   { LOCAL_FETCH, 0, KR_CODE_MALFORMED },
-        { LOCAL_FETCH, 7, KR_CODE_MALFORMED },  { LOCAL_FETCH, 65 * 8, KR_CODE_MALFORMED },
-        { 3, 0, KR_CODE_MALFORMED },            { 65, 0, KR_CODE_MALFORMED },
+        { LOCAL_BIND, 15, KR_CODE_MALFORMED },
+        { LOCAL_BIND, 17, KR_CODE_MALFORMED },
+        { LOCAL_BIND, 0, KR_CODE_MALFORMED },
+        { LOCAL_FETCH, 0, KR_CODE_MALFORMED },
+        { LOCAL_FETCH, 7, KR_CODE_MALFORMED },
+        { LOCAL_FETCH, 65 * 8, KR_CODE_MALFORMED },
+        { 3, 0, KR_CODE_MALFORMED },
+        { 65, 0, KR_CODE_MALFORMED },
         { LOCAL_FETCH, LOCAL_PAYLOAD + 8, KR_CODE_LIMIT },
     };
     (void) state;
@@ -105,7 +109,9 @@ static void lengths_that_cannot_be_believed_are_refused_at_the_head(void **state
 
 static void another_magic_or_version_is_refused(void **state)
 {
-    static const uint8_t heads[][8] = { { 'G', 'E', 'T', ' ' }, { 'K', 'R', 1, 2 }, { 'K', 'X', 1, 1 } };
+    static const uint8_t heads[][8] = { { 'G', 'E', 'T', ' ' },
+                                        { 'K', 'R', 1, 2 },
+                                        { 'K', 'X', 1, 1 } };
     (void) state;
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         struct local_parser parser = { .used = 0 };

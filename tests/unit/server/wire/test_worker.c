@@ -16,12 +16,12 @@ static struct wire_frame received(const struct wire_writer *w)
 }
 
 /* Every shorter version of a frame is refused by its reader. */
-#define ASSERT_CUT_IS_REFUSED(w, read)                                                             \
-    for (size_t cut_ = 4; cut_ < (w).used; cut_++) {                                               \
-        struct wire_writer shorter_ = (w);                                                         \
-        shorter_.used = cut_;                                                                      \
-        struct wire_frame frame = received(&shorter_);                                             \
-        assert_int_equal(read, KR_CODE_MALFORMED);                                                 \
+#define ASSERT_CUT_IS_REFUSED(w, read)                 \
+    for (size_t cut_ = 4; cut_ < (w).used; cut_++) {   \
+        struct wire_writer shorter_ = (w);             \
+        shorter_.used = cut_;                          \
+        struct wire_frame frame = received(&shorter_); \
+        assert_int_equal(read, KR_CODE_MALFORMED);     \
     }
 
 static void hello_is_read_back(void **state)
@@ -44,11 +44,9 @@ static void load_is_read_back(void **state)
     kr_error err;
     struct wire_writer w = wire_begin(bytes, sizeof bytes, WIRE_LOAD);
     (void) state;
-    wire_put_load(&w, &(struct wire_load){ .library = "/a/b.so",
-                                           .load_ms = 1,
-                                           .memory = 2,
-                                           .scratch = 3,
-                                           .max_kernels = 4 });
+    wire_put_load(
+        &w, &(struct wire_load){
+                .library = "/a/b.so", .load_ms = 1, .memory = 2, .scratch = 3, .max_kernels = 4 });
     struct wire_frame frame_ = received(&w);
     assert_int_equal(wire_get_load(&frame_, &load, &err), 0);
     assert_string_equal(load.library, "/a/b.so");

@@ -89,8 +89,8 @@ static void impossible_shapes_are_refused(void **state)
 {
     (void) state;
     assert_int_equal(face()->resize(face(), &tensors[1], 1, (int64_t[]){ -1 }), KR_E_SHAPE);
-    assert_int_equal(
-        face()->resize(face(), &tensors[1], 2, (int64_t[]){ INT64_MAX, INT64_MAX }), KR_E_SHAPE);
+    assert_int_equal(face()->resize(face(), &tensors[1], 2, (int64_t[]){ INT64_MAX, INT64_MAX }),
+                     KR_E_SHAPE);
     assert_int_equal(face()->resize(face(), &tensors[1], 17, (int64_t[17]){ 0 }), KR_E_SHAPE);
     assert_int_equal(context.n_reshaped, 0);
 }
@@ -149,7 +149,7 @@ static void a_log_that_is_too_long_is_cut(void **state)
 static void failing_keeps_the_text(void **state)
 {
     (void) state;
-    assert_int_equal((face()->fail) (face(), KR_E_SHAPE, "size %d", 3), KR_E_SHAPE);
+    assert_int_equal((face()->fail)(face(), KR_E_SHAPE, "size %d", 3), KR_E_SHAPE);
     assert_string_equal(context.text, "size 3");
 }
 
@@ -171,7 +171,8 @@ static void parallel_for_covers_the_range_once(void **state)
     assert_int_equal(sum, 5250);
 }
 
-/* ---- Copies for kernels that do not take strides -------------------------------------------------------------- */
+/* ---- Copies for kernels that do not take strides
+ * -------------------------------------------------------------- */
 
 static void strided_tensors_are_copied_for_a_contiguous_kernel_and_back(void **state)
 {

@@ -9,12 +9,15 @@ AR := ar
 include mk/config.mk
 include mk/layers.mk
 include mk/rules.mk
+include mk/setup.mk
 include $(sort $(wildcard proto/module.mk kernels/module.mk registry/module.mk server/module.mk \
                           client/python/module.mk demo/module.mk tests/module.mk \
                           tests/lint/module.mk))
 
-.PHONY: all help
+.PHONY: all help clean
 all: $(ALL) ## build the daemon, the worker and the kernels (the default)
+clean: ## remove what was built; the environments stay
+	rm -rf build
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z_-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

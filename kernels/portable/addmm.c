@@ -119,6 +119,16 @@ static kr_status check_self(kr_context *ctx, const kr_tensor *self, const int64_
                      shape_text(target, 2, sizes), shape_text(own, self->dim, self->sizes));
 }
 
+/* Where the matrices have no depth, all that is left is beta * self, and as in any product of a
+ * tensor and a number, a float beta does not go with integers. */
+static kr_status check_product(kr_context *ctx, kr_dtype dtype, const int64_t *sizes)
+{
+    if (dtype_is_float(dtype) || sizes[0] == 0 || sizes[1] == 0)
+        return KR_OK;
+    return ctx->fail(ctx, KR_E_CAST, "result type Float can't be cast to the desired output type %s",
+                     dtype_name(dtype));
+}
+
 static kr_status addmm_out(kr_context *ctx, const kr_value *args, kr_value *rets)
 {
     (void) rets;
@@ -134,6 +144,8 @@ static kr_status addmm_out(kr_context *ctx, const kr_value *args, kr_value *rets
     KR_TRY(check_self(ctx, self, sizes));
     KR_TRY(check_scalar(ctx, beta, scalar));
     KR_TRY(check_scalar(ctx, alpha, scalar));
+    if (mat1->sizes[1] == 0 && beta->tag == KR_TAG_DOUBLE && kr_double(beta) != 0)
+        KR_TRY(check_product(ctx, dtype, sizes));
     KR_TRY(check_out_dtype(ctx, out, dtype));
     KR_TRY(resize_out(ctx, out, 2, sizes));
 

@@ -127,14 +127,19 @@ static kr_status check_dtypes(kr_context *ctx, const arguments *a)
             return ctx->fail(ctx, KR_E_DTYPE, "Input type (%s) and %s type (%s) should be the same",
                              dtype_name(dtype), i == 0 ? "weight" : "bias",
                              dtype_name((kr_dtype) others[i]->dtype));
-    if (dtype == KR_INT64 || dtype_is_float(dtype))
-        return KR_OK;
-    for (int d = 0; d < a->spatial; d++)
-        if (a->dilation[d] > 1 && !a->transposed)
-            return check_dtype(ctx, a->input, 0, "slow_conv_dilated<>");
+    return KR_OK;
+}
+
+/* Of integers, only int64 can be convolved in every way. */
+static kr_status check_implemented(kr_context *ctx, const arguments *a)
+{
+    const uint64_t always = KR_FLOAT_TYPES | KR_SET(KR_INT64);
     if (a->transposed)
-        return check_dtype(ctx, a->input, 0, "slow_conv_transpose_out_cpu");
-    return check_dtype(ctx, a->input, KR_INT_TYPES, "slow_conv2d_cpu");
+        return check_dtype(ctx, a->input, always, "slow_conv_transpose_out_cpu");
+    for (int d = 0; d < a->spatial; d++)
+        if (a->dilation[d] > 1)
+            return check_dtype(ctx, a->input, always, "slow_conv_dilated<>");
+    return check_dtype(ctx, a->input, KR_REAL_TYPES, "slow_conv2d_cpu");
 }
 
 /* Writes "(2 x 3)". */
@@ -148,11 +153,18 @@ static const char *product_text(char text[SHAPE_TEXT], int count, const int64_t 
     return text;
 }
 
+/* PyTorch computes nothing of such an input, and checks less. */
+static bool is_empty(const arguments *a)
+{
+    return a->input->sizes[0] == 0 || a->input->sizes[1] == 0;
+}
+
 /* The windows of the input's dims, and the spatial sizes of the result. */
 static kr_status find_windows(kr_context *ctx, const arguments *a, window *windows, int64_t *sizes)
 {
+    const int64_t least = is_empty(a) ? 0 : 1;
     int64_t padded[SPATIAL], extents[SPATIAL];
-    bool fits = true, positive = true;
+    bool fits = true, large_enough = true;
     char text[SHAPE_TEXT], other_text[SHAPE_TEXT];
 
     for (int d = 0; d < a->spatial; d++) {
@@ -174,7 +186,7 @@ static kr_status find_windows(kr_context *ctx, const arguments *a, window *windo
             w.large = in;
         }
         fits = fits && padded[d] >= extents[d];
-        positive = positive && sizes[d] > 0;
+        large_enough = large_enough && sizes[d] >= least;
         windows[d] = w;
     }
     if (!a->transposed && !fits)
@@ -183,7 +195,7 @@ static kr_status find_windows(kr_context *ctx, const arguments *a, window *windo
                          "size can't be greater than actual input size",
                          product_text(text, a->spatial, padded),
                          product_text(other_text, a->spatial, extents));
-    if (a->transposed && !positive)
+    if (a->transposed && !large_enough)
         return ctx->fail(ctx, KR_E_SHAPE,
                          "Given input size per channel: %s. Calculated output size per channel: "
                          "%s. Output size is too small",
@@ -192,8 +204,8 @@ static kr_status find_windows(kr_context *ctx, const arguments *a, window *windo
     return KR_OK;
 }
 
-/* What only matters if there is anything to compute. */
-static kr_status check_extents(kr_context *ctx, const arguments *a)
+/* What only matters if there is something to compute. */
+static kr_status check_computable(kr_context *ctx, const arguments *a)
 {
     char text[SHAPE_TEXT], other_text[SHAPE_TEXT];
     for (int d = 0; d < a->spatial; d++)
@@ -209,14 +221,15 @@ static kr_status check_extents(kr_context *ctx, const arguments *a)
     if (numel(a->weight) == 0)
         return ctx->fail(ctx, KR_E_SHAPE, "non-empty weight tensor expected, but got: %s",
                          shape_text(text, a->weight->dim, a->weight->sizes));
-    for (int d = 0; a->transposed && d < a->spatial; d++)
+    for (int d = 0; a->transposed && d < a->spatial; d++) {
         if (a->output_padding[d] >= a->stride[d] && a->output_padding[d] >= a->dilation[d])
             return ctx->fail(ctx, KR_E_VALUE,
                              "output padding must be smaller than either stride or dilation, but "
                              "got output_padding %s, stride %s",
                              product_text(text, a->spatial, a->output_padding),
                              product_text(other_text, a->spatial, a->stride));
-    return KR_OK;
+    }
+    return check_implemented(ctx, a);
 }
 
 kr_status convolution_check(kr_context *ctx, const kr_value *args, convolution_shape *ret)
@@ -231,9 +244,9 @@ kr_status convolution_check(kr_context *ctx, const kr_value *args, convolution_s
     for (int d = 0; d < missing; d++)
         shape.windows[d] = (window){ 1, 1, 1, 1, 0, 1 };
     KR_TRY(find_windows(ctx, &a, shape.windows + missing, shape.sizes + 2));
-    if (a.input->sizes[0] > 0 && a.input->sizes[1] > 0)
-        KR_TRY(check_extents(ctx, &a));
     KR_TRY(check_dtypes(ctx, &a));
+    if (!is_empty(&a))
+        KR_TRY(check_computable(ctx, &a));
 
     shape.groups = a.groups;
     shape.transposed = a.transposed;

@@ -105,8 +105,6 @@ static int parse_string(kr_parser *parser, kr_bound_value *ret)
         return kr_parser_unexpected(parser, "a string");
     const char *text = parser->token.text + 1;
     size_t length = parser->token.length - 2, count = 0;
-    if (length > LONGEST_STRING)
-        return kr_parser_fail(parser, "the string is longer than %d bytes", LONGEST_STRING);
     char *copy = kr_arena_alloc(parser->arena, length + 1);
     if (!copy)
         return kr_parser_full(parser);
@@ -120,6 +118,9 @@ static int parse_string(kr_parser *parser, kr_bound_value *ret)
         }
         if (c == 0)
             return kr_parser_fail(parser, "the string has a character 0");
+        /* Of the string, not of its text: printed, a byte may be an escape of four. */
+        if (count == LONGEST_STRING)
+            return kr_parser_fail(parser, "the string is longer than %d bytes", LONGEST_STRING);
         copy[count++] = (char) c;
     }
     kr_parser_advance(parser);

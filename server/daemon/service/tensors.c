@@ -80,7 +80,7 @@ static int check_extent(const kr_bound *bound, uint32_t i, const struct buffer *
 {
     const kr_tensor_ref *ref = &bound->tensors[i].ref;
     const uint64_t item = kr_dtype_size(ref->dtype);
-    uint64_t extent, end;
+    uint64_t extent = 0, end;
     if (ref->offset % item)
         return refuse(bound, i, KR_CODE_EXTENT, err,
                       "offset %" PRIu64 " is no multiple of %" PRIu64 ", the size of %s",

@@ -11,7 +11,7 @@
 
 static kr_schema *parse(const char *argument)
 {
-    char text[2048];
+    char text[8192];
     snprintf(text, sizeof text, "a::b(%s) -> Tensor", argument);
     kr_error err = { 0 };
     kr_schema *schema = NULL;
@@ -308,6 +308,22 @@ static void what_is_no_default_is_refused(void **state)
         refuses(cases[i].argument, cases[i].error);
 }
 
+/* A byte in may be four bytes out: the limit is on what the string holds. */
+static void a_string_that_grows_when_printed_is_read_again(void **state)
+{
+    (void) state;
+    char argument[8192] = "str x='";
+    memset(argument + 7, 0xd5, 1024);
+    argument[7 + 1024] = '\'';
+    kr_schema *schema = parse(argument);
+    assert_int_equal(strlen(schema->args[0].default_text), 4 * 1024 + 2);
+    snprintf(argument, sizeof argument, "str x=%s", schema->args[0].default_text);
+    kr_schema *again = parse(argument);
+    assert_true(kr_schema_equal(schema, again, NULL));
+    kr_schema_free(again);
+    kr_schema_free(schema);
+}
+
 static void sizes_of_defaults_are_limited(void **state)
 {
     (void) state;
@@ -339,6 +355,7 @@ int main(void)
         cmocka_unit_test(lists_print_as_pytorch_prints_them),
         cmocka_unit_test(strings_are_read_with_their_escapes),
         cmocka_unit_test(what_is_no_default_is_refused),
+        cmocka_unit_test(a_string_that_grows_when_printed_is_read_again),
         cmocka_unit_test(sizes_of_defaults_are_limited),
     };
     return cmocka_run_group_tests_name("schema_default", tests, NULL, NULL);

@@ -25,10 +25,9 @@ static void read_matrix(const kr_tensor *t, int64_t row, int64_t column, int64_t
                         void *to)
 {
     const kr_dtype dtype = (kr_dtype) t->dtype;
-    load_elements(dtype,
-                  element_offset(t, row * t->strides[0] + column * t->strides[1],
-                                 dtype_size(dtype)),
-                  t->strides[1], n, as, to);
+    load_elements(
+        dtype, element_offset(t, row * t->strides[0] + column * t->strides[1], dtype_size(dtype)),
+        t->strides[1], n, as, to);
 }
 
 static void read_mat1(const void *cookie, int64_t row, int64_t column, int64_t n, void *to)
@@ -77,10 +76,10 @@ static void write_row(const void *cookie, int64_t row, int64_t column, int64_t n
         write_floats(op, row, column, n, values);
     else
         write_integers(op, row, column, n, values);
-    store_elements(dtype,
-                   element_offset(out, row * out->strides[0] + column * out->strides[1],
-                                  dtype_size(dtype)),
-                   out->strides[1], n, sums, values);
+    store_elements(
+        dtype,
+        element_offset(out, row * out->strides[0] + column * out->strides[1], dtype_size(dtype)),
+        out->strides[1], n, sums, values);
 }
 
 static kr_status check_matrices(kr_context *ctx, const kr_tensor *self, const kr_tensor *mat1,
@@ -125,7 +124,8 @@ static kr_status check_product(kr_context *ctx, kr_dtype dtype, const int64_t *s
 {
     if (dtype_is_float(dtype) || sizes[0] == 0 || sizes[1] == 0)
         return KR_OK;
-    return ctx->fail(ctx, KR_E_CAST, "result type Float can't be cast to the desired output type %s",
+    return ctx->fail(ctx, KR_E_CAST,
+                     "result type Float can't be cast to the desired output type %s",
                      dtype_name(dtype));
 }
 

@@ -25,19 +25,19 @@ typedef struct candidate {
 } candidate;
 
 /* Goes on with n elements, the first of which has index `base`. */
-#define SCAN(T, member)                                                                            \
-    static void scan_##T(candidate *best, int64_t base, int64_t n, const T *x)                     \
-    {                                                                                              \
-        T value = best->index < 0 ? x[0] : best->value.member;                                     \
-        int64_t index = best->index < 0 ? base : best->index;                                      \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            if (value == value && !(x[i] <= value)) {                                              \
-                value = x[i];                                                                      \
-                index = base + i;                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        best->value.member = value;                                                                \
-        best->index = index;                                                                       \
+#define SCAN(T, member)                                                        \
+    static void scan_##T(candidate *best, int64_t base, int64_t n, const T *x) \
+    {                                                                          \
+        T value = best->index < 0 ? x[0] : best->value.member;                 \
+        int64_t index = best->index < 0 ? base : best->index;                  \
+        for (int64_t i = 0; i < n; i++) {                                      \
+            if (value == value && !(x[i] <= value)) {                          \
+                value = x[i];                                                  \
+                index = base + i;                                              \
+            }                                                                  \
+        }                                                                      \
+        best->value.member = value;                                            \
+        best->index = index;                                                   \
     }
 SCAN(float, f32)
 SCAN(double, f64)

@@ -45,8 +45,8 @@ static kr_status cat_out(kr_context *ctx, const kr_value *args, kr_value *rets)
         if (kr_item(tensors, i)->dim == 0)
             return ctx->fail(ctx, KR_E_SHAPE,
                              "zero-dimensional tensor (at position %u) cannot be concatenated", i);
-    const kr_dtype common =
-        dtype_result(tensors->count, (const kr_tensor *const *) tensors->as.tensors);
+    const kr_dtype common = dtype_result(tensors->count,
+                                         (const kr_tensor *const *) tensors->as.tensors);
     for (uint32_t i = 0; i < tensors->count; i++) {
         const kr_tensor *t = kr_item(tensors, i);
         if (is_skipped(t))
@@ -68,6 +68,8 @@ static kr_status cat_out(kr_context *ctx, const kr_value *args, kr_value *rets)
     kr_tensor shape = *first;
     shape.sizes[dim] = extent;
     KR_TRY(resize_out(ctx, out, shape.dim, shape.sizes));
+    if (numel(out) == 0)
+        return KR_OK;
     kr_tensor place = *out; /* the part of out that the next tensor goes to */
     for (uint32_t i = 0; i < tensors->count; i++) {
         if (is_skipped(kr_item(tensors, i)))

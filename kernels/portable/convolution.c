@@ -25,13 +25,13 @@ typedef struct convolution {
     const char *weight; /* contiguous, of type as, in the order that the product reads it */
     kr_dtype as, sums;
     window windows[SPATIAL];
-    int64_t taps;              /* of all dims */
-    int64_t in_channels;       /* of a group */
-    int64_t out_channels;      /* of a group */
-    int64_t group, image;      /* those that are being computed */
-    kr_tensor plane;           /* what one channel of them covers, coalesced */
-    int64_t plane_elements;    /* of out, of one image and channel */
-    void *accumulated;         /* planes of out as `sums`: of a transposed convolution */
+    int64_t taps;           /* of all dims */
+    int64_t in_channels;    /* of a group */
+    int64_t out_channels;   /* of a group */
+    int64_t group, image;   /* those that are being computed */
+    kr_tensor plane;        /* what one channel of them covers, coalesced */
+    int64_t plane_elements; /* of out, of one image and channel */
+    void *accumulated;      /* planes of out as `sums`: of a transposed convolution */
 } convolution;
 
 /* A walk of one tap of one channel through windows that follow each other in row-major order, by
@@ -132,8 +132,7 @@ static void read_weight(const void *cookie, int64_t row, int64_t column, int64_t
     const convolution *c = cookie;
     const int64_t depth = c->in_channels * c->taps;
     const int64_t first = (c->group * c->out_channels + row) * depth + column;
-    memcpy(to, c->weight + first * (int64_t) dtype_size(c->as),
-           (size_t) n * dtype_size(c->as));
+    memcpy(to, c->weight + first * (int64_t) dtype_size(c->as), (size_t) n * dtype_size(c->as));
 }
 
 /* The weight is stored as output channel, tap, input channel of all groups. */
@@ -143,8 +142,7 @@ static void read_transposed_weight(const void *cookie, int64_t row, int64_t colu
     const convolution *c = cookie;
     const int64_t channels = c->input.sizes[1];
     const int64_t first = row * channels + c->group * c->in_channels + column;
-    memcpy(to, c->weight + first * (int64_t) dtype_size(c->as),
-           (size_t) n * dtype_size(c->as));
+    memcpy(to, c->weight + first * (int64_t) dtype_size(c->as), (size_t) n * dtype_size(c->as));
 }
 
 /* The plane of a channel among those of the current group and image. */
@@ -152,10 +150,9 @@ static kr_tensor channel_plane(const convolution *c, const kr_tensor *of, int64_
                                int64_t channel)
 {
     kr_tensor plane = c->plane;
-    plane.data = element_offset(of,
-                                c->image * of->strides[0] +
-                                    (c->group * channels + channel) * of->strides[1],
-                                dtype_size((kr_dtype) of->dtype));
+    plane.data = element_offset(
+        of, c->image * of->strides[0] + (c->group * channels + channel) * of->strides[1],
+        dtype_size((kr_dtype) of->dtype));
     return plane;
 }
 
@@ -174,8 +171,7 @@ static void add_bias(const convolution *c, int64_t channel, int64_t n, void *val
     if (!c->bias)
         return;
     const kr_dtype dtype = (kr_dtype) c->bias->dtype;
-    const void *place =
-        element_offset(c->bias, index * c->bias->strides[0], dtype_size(dtype));
+    const void *place = element_offset(c->bias, index * c->bias->strides[0], dtype_size(dtype));
     if (c->sums == KR_FLOAT64) {
         load_elements(dtype, place, 1, 1, KR_FLOAT64, &real);
         for (int64_t i = 0; i < n; i++)
@@ -303,10 +299,11 @@ static kr_status convolution_out(kr_context *ctx, const kr_value *args, kr_value
 {
     (void) rets;
     const kr_tensor *input = kr_in(&args[0]), *weight = kr_in(&args[1]);
+    const kr_tensor *bias = kr_in(&args[2]);
     kr_tensor *out = kr_out(&args[9]);
     convolution_shape shape;
 
-    KR_TRY(convolution_check(ctx, args, &shape));
+    KR_TRY(convolution_check(ctx, input, weight, bias, args, &shape));
     KR_TRY(check_out_dtype(ctx, out, (kr_dtype) input->dtype));
     KR_TRY(resize_out(ctx, out, input->dim, shape.sizes));
     if (numel(out) == 0)
@@ -314,7 +311,7 @@ static kr_status convolution_out(kr_context *ctx, const kr_value *args, kr_value
 
     convolution c = { .input = as_3d(input),
                       .out = as_3d(out),
-                      .bias = kr_in(&args[2]),
+                      .bias = bias,
                       .sums = dtype_accumulate((kr_dtype) input->dtype),
                       .taps = 1,
                       .in_channels = input->sizes[1] / shape.groups,
@@ -328,9 +325,8 @@ static kr_status convolution_out(kr_context *ctx, const kr_value *args, kr_value
                        weight->sizes[1] * c.taps);
 
     const kr_tensor weight_3d = as_3d(weight);
-    const kr_tensor stored =
-        permute(&weight_3d, shape.transposed ? (const int[]){ 1, 2, 3, 4, 0 }
-                                             : (const int[]){ 0, 1, 2, 3, 4 });
+    const kr_tensor stored = permute(&weight_3d, shape.transposed ? (const int[]){ 1, 2, 3, 4, 0 }
+                                                                  : (const int[]){ 0, 1, 2, 3, 4 });
     c.weight = contiguous_elements(ctx, &stored, c.as);
     if (!c.weight)
         return KR_E_MEMORY;

@@ -28,39 +28,41 @@ typedef struct pool {
 /* The taps of window o that are not in the padding: [begin, end). */
 static void taps_inside(const window *w, int64_t o, int64_t *ret_begin, int64_t *ret_end)
 {
-    const int64_t start = window_position(w, o, 0);
-    const int64_t begin = start < 0 ? (-start + w->dilation - 1) / w->dilation : 0;
-    const int64_t inside = w->large > start ? (w->large - start + w->dilation - 1) / w->dilation : 0;
+    int64_t begin = 0, end = w->kernel;
+    while (begin < end && window_position(w, o, begin) < 0)
+        begin++;
+    while (end > begin && window_position(w, o, end - 1) >= w->large)
+        end--;
     *ret_begin = begin;
-    *ret_end = inside < w->kernel ? inside : w->kernel;
+    *ret_end = end;
 }
 
-#define POOL_ROW(T, START)                                                                         \
-    static void pool_row_##T(const pool *p, int64_t row)                                           \
-    {                                                                                              \
-        const T *plane = p->plane;                                                                 \
-        T *values = p->values;                                                                     \
-        int64_t first_i = 0, end_i = 0, first_j = 0, end_j = 0;                                    \
-        taps_inside(&p->h, row, &first_i, &end_i);                                                 \
-        for (int64_t o = 0; o < p->w.small; o++) {                                                 \
-            taps_inside(&p->w, o, &first_j, &end_j);                                               \
-            T max = START;                                                                         \
-            int64_t index = window_position(&p->h, row, first_i) * p->w.large +                    \
-                            window_position(&p->w, o, first_j);                                    \
-            for (int64_t i = first_i; i < end_i; i++) {                                            \
-                const int64_t y = window_position(&p->h, row, i);                                  \
-                for (int64_t j = first_j; j < end_j; j++) {                                        \
-                    const int64_t x = window_position(&p->w, o, j);                                \
-                    const T value = plane[y * p->row_stride + x * p->column_stride];               \
-                    if (value > max || value != value) {                                           \
-                        max = value;                                                               \
-                        index = y * p->w.large + x;                                                \
-                    }                                                                              \
-                }                                                                                  \
-            }                                                                                      \
-            values[o] = max;                                                                       \
-            p->indices[o] = index;                                                                 \
-        }                                                                                          \
+#define POOL_ROW(T, START)                                                           \
+    static void pool_row_##T(const pool *p, int64_t row)                             \
+    {                                                                                \
+        const T *plane = p->plane;                                                   \
+        T *values = p->values;                                                       \
+        int64_t first_i = 0, end_i = 0, first_j = 0, end_j = 0;                      \
+        taps_inside(&p->h, row, &first_i, &end_i);                                   \
+        for (int64_t o = 0; o < p->w.small; o++) {                                   \
+            taps_inside(&p->w, o, &first_j, &end_j);                                 \
+            T max = START;                                                           \
+            int64_t index = window_position(&p->h, row, first_i) * p->w.large +      \
+                            window_position(&p->w, o, first_j);                      \
+            for (int64_t i = first_i; i < end_i; i++) {                              \
+                const int64_t y = window_position(&p->h, row, i);                    \
+                for (int64_t j = first_j; j < end_j; j++) {                          \
+                    const int64_t x = window_position(&p->w, o, j);                  \
+                    const T value = plane[y * p->row_stride + x * p->column_stride]; \
+                    if (value > max || value != value) {                             \
+                        max = value;                                                 \
+                        index = y * p->w.large + x;                                  \
+                    }                                                                \
+                }                                                                    \
+            }                                                                        \
+            values[o] = max;                                                         \
+            p->indices[o] = index;                                                   \
+        }                                                                            \
     }
 POOL_ROW(float, -INFINITY)
 POOL_ROW(double, -INFINITY)
@@ -112,8 +114,7 @@ static kr_status check_window(kr_context *ctx, const window *h, const window *w)
                          h->kernel, w->kernel);
     if (h->stride < 0 || w->stride < 0)
         return ctx->fail(ctx, KR_E_VALUE,
-                         "stride should be greater than zero, but got dH: %" PRId64
-                         " dW: %" PRId64,
+                         "stride should be greater than zero, but got dH: %" PRId64 " dW: %" PRId64,
                          h->stride, w->stride);
     if (h->dilation <= 0 || w->dilation <= 0)
         return ctx->fail(ctx, KR_E_VALUE,
@@ -140,13 +141,12 @@ static kr_status find_windows(kr_context *ctx, const kr_value *args, window *ret
                      &args[1], kernel));
     memcpy(stride, kernel, sizeof stride);
     if (kr_count(&args[2]) > 0)
-        KR_TRY(read_pair(ctx,
-                         "stride must either be omitted, a single int, or a tuple of two ints",
+        KR_TRY(read_pair(ctx, "stride must either be omitted, a single int, or a tuple of two ints",
                          &args[2], stride));
-    KR_TRY(read_pair(ctx, "padding must either be a single int, or a tuple of two ints",
-                     &args[3], padding));
-    KR_TRY(read_pair(ctx, "dilation must be either a single int, or a tuple of two ints",
-                     &args[4], dilation));
+    KR_TRY(read_pair(ctx, "padding must either be a single int, or a tuple of two ints", &args[3],
+                     padding));
+    KR_TRY(read_pair(ctx, "dilation must be either a single int, or a tuple of two ints", &args[4],
+                     dilation));
     if (self->dim != 3 && self->dim != 4)
         return ctx->fail(ctx, KR_E_SHAPE,
                          "non-empty 3D or 4D (batch mode) tensor expected for input");

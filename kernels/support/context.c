@@ -76,6 +76,5 @@ kr_status check_int(kr_context *ctx, int64_t value)
 {
     if (value >= INT_MIN && value <= INT_MAX)
         return KR_OK;
-    return ctx->fail(ctx, KR_E_OVERFLOW,
-                     "value cannot be converted to type int without overflow");
+    return ctx->fail(ctx, KR_E_OVERFLOW, "value cannot be converted to type int without overflow");
 }

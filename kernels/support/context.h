@@ -9,11 +9,11 @@
 #include <kernrig/kernel.h>
 
 /* Leaves the calling function with the status of `call` unless that is KR_OK. */
-#define KR_TRY(call)                                                                               \
-    do {                                                                                           \
-        const kr_status try_status_ = (call);                                                      \
-        if (try_status_ != KR_OK)                                                                  \
-            return try_status_;                                                                    \
+#define KR_TRY(call)                          \
+    do {                                      \
+        const kr_status try_status_ = (call); \
+        if (try_status_ != KR_OK)             \
+            return try_status_;               \
     } while (0)
 
 /* Scratch memory for `count` items of `size` bytes; NULL after ctx->fail. */

@@ -51,43 +51,44 @@ static inline int64_t int64_of(double value)
 #define NARROW_BOOL(x)    ((x) != 0)
 #define NARROW_FLOAT16(x) \
     _Generic((x), double : double_to_half((double) (x)), default : float_to_half((float) (x)))
-#define NARROW_BFLOAT16(x)                                     \
-    _Generic((x), double : double_to_bfloat16((double) (x)),   \
-             default : float_to_bfloat16((float) (x)))
+#define NARROW_BFLOAT16(x)                               \
+    _Generic((x), double                                 \
+             : double_to_bfloat16((double) (x)), default \
+             : float_to_bfloat16((float) (x)))
 
 /* A loop of stride 1 on its own can become vector code. */
-#define LOAD(name, element, T)                                                                     \
-    static void load_##name##_##T(const void *from, int64_t stride, int64_t n, void *to)           \
-    {                                                                                              \
-        const element *restrict x = from;                                                          \
-        T *restrict y = to;                                                                        \
-        if (stride == 1)                                                                           \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = AS_##T(WIDEN_##name(x[i]));                                                 \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = AS_##T(WIDEN_##name(x[i * stride]));                                        \
+#define LOAD(name, element, T)                                                           \
+    static void load_##name##_##T(const void *from, int64_t stride, int64_t n, void *to) \
+    {                                                                                    \
+        const element *restrict x = from;                                                \
+        T *restrict y = to;                                                              \
+        if (stride == 1)                                                                 \
+            for (int64_t i = 0; i < n; i++)                                              \
+                y[i] = AS_##T(WIDEN_##name(x[i]));                                       \
+        else                                                                             \
+            for (int64_t i = 0; i < n; i++)                                              \
+                y[i] = AS_##T(WIDEN_##name(x[i * stride]));                              \
     }
 
-#define STORE(name, element, T)                                                                    \
-    static void store_##name##_##T(void *to, int64_t stride, int64_t n, const void *from)          \
-    {                                                                                              \
-        const T *restrict x = from;                                                                \
-        element *restrict y = to;                                                                  \
-        if (stride == 1)                                                                           \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = NARROW_##name(x[i]);                                                        \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i * stride] = NARROW_##name(x[i]);                                               \
+#define STORE(name, element, T)                                                           \
+    static void store_##name##_##T(void *to, int64_t stride, int64_t n, const void *from) \
+    {                                                                                     \
+        const T *restrict x = from;                                                       \
+        element *restrict y = to;                                                         \
+        if (stride == 1)                                                                  \
+            for (int64_t i = 0; i < n; i++)                                               \
+                y[i] = NARROW_##name(x[i]);                                               \
+        else                                                                              \
+            for (int64_t i = 0; i < n; i++)                                               \
+                y[i * stride] = NARROW_##name(x[i]);                                      \
     }
 
-#define LOOPS(name, number, element)                                                               \
-    LOAD(name, element, float)                                                                     \
-    LOAD(name, element, double)                                                                    \
-    LOAD(name, element, int64_t)                                                                   \
-    STORE(name, element, float)                                                                    \
-    STORE(name, element, double)                                                                   \
+#define LOOPS(name, number, element) \
+    LOAD(name, element, float)       \
+    LOAD(name, element, double)      \
+    LOAD(name, element, int64_t)     \
+    STORE(name, element, float)      \
+    STORE(name, element, double)     \
     STORE(name, element, int64_t)
 KR_FOR_DTYPES(LOOPS)
 
@@ -99,9 +100,9 @@ typedef struct conversion {
     store_fn *store_float, *store_double, *store_int64;
 } conversion;
 
-#define ROW(name, number, element)                                                                 \
-    [number] = { load_##name##_float,   load_##name##_double,   load_##name##_int64_t,             \
-                 store_##name##_float,  store_##name##_double,  store_##name##_int64_t },
+#define ROW(name, number, element)                                                   \
+    [number] = { load_##name##_float,  load_##name##_double,  load_##name##_int64_t, \
+                 store_##name##_float, store_##name##_double, store_##name##_int64_t },
 static const conversion conversions[] = { KR_FOR_DTYPES(ROW) };
 
 /* Repeats the first of n values. */

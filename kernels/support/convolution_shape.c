@@ -37,13 +37,12 @@ static kr_status read_list(kr_context *ctx, const char *name, const kr_value *li
     return KR_OK;
 }
 
+/* Reads all but the tensors. */
 static kr_status read_arguments(kr_context *ctx, const kr_value *args, arguments *ret)
 {
-    arguments a = { .input = kr_in(&args[0]),
-                    .weight = kr_in(&args[1]),
-                    .bias = kr_in(&args[2]),
-                    .transposed = kr_bool(&args[6]),
-                    .groups = kr_int(&args[8]) };
+    arguments a = *ret;
+    a.transposed = kr_bool(&args[6]);
+    a.groups = kr_int(&args[8]);
     a.spatial = a.weight->dim - 2;
     if (a.spatial < 1)
         return ctx->fail(ctx, KR_E_SHAPE, "weight should have at least three dimensions");
@@ -103,8 +102,7 @@ static kr_status check_channels(kr_context *ctx, const arguments *a)
 
 static kr_status check_bias(kr_context *ctx, const arguments *a)
 {
-    const int64_t channels =
-        a->transposed ? a->weight->sizes[1] * a->groups : a->weight->sizes[0];
+    const int64_t channels = a->transposed ? a->weight->sizes[1] * a->groups : a->weight->sizes[0];
     char text[SHAPE_TEXT], bias_text[SHAPE_TEXT];
     if (!a->bias || (a->bias->dim == 1 && a->bias->sizes[0] == channels))
         return KR_OK;
@@ -232,9 +230,10 @@ static kr_status check_computable(kr_context *ctx, const arguments *a)
     return check_implemented(ctx, a);
 }
 
-kr_status convolution_check(kr_context *ctx, const kr_value *args, convolution_shape *ret)
+kr_status convolution_check(kr_context *ctx, const kr_tensor *input, const kr_tensor *weight,
+                            const kr_tensor *bias, const kr_value *args, convolution_shape *ret)
 {
-    arguments a;
+    arguments a = { .input = input, .weight = weight, .bias = bias, .groups = 1 };
     convolution_shape shape;
 
     KR_TRY(read_arguments(ctx, args, &a));

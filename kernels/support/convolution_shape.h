@@ -17,7 +17,8 @@ typedef struct convolution_shape {
     int64_t sizes[2 + SPATIAL]; /* of the result, which has as many dims as the input */
 } convolution_shape;
 
-/* args are those of the schema of aten::convolution.out. */
-kr_status convolution_check(kr_context *ctx, const kr_value *args, convolution_shape *ret);
+/* args are those of the schema of aten::convolution.out, the tensors first among them. */
+kr_status convolution_check(kr_context *ctx, const kr_tensor *input, const kr_tensor *weight,
+                            const kr_tensor *bias, const kr_value *args, convolution_shape *ret);
 
 #endif

@@ -24,10 +24,7 @@ const char *dtype_scalar_name(kr_dtype dtype);
 double dtype_min(kr_dtype dtype);
 double dtype_max(kr_dtype dtype);
 
-static inline bool dtype_is_float(kr_dtype dtype)
-{
-    return (KR_FLOAT_TYPES & KR_SET(dtype)) != 0;
-}
+static inline bool dtype_is_float(kr_dtype dtype) { return (KR_FLOAT_TYPES & KR_SET(dtype)) != 0; }
 
 /* KR_FLOAT32, KR_FLOAT64 or KR_INT64: the type in which arithmetic on this dtype is done. */
 kr_dtype dtype_compute(kr_dtype dtype);

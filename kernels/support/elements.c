@@ -153,8 +153,7 @@ bool reader_next(reader *r, int64_t max)
         const size_t size = dtype_size(r->as);
         for (int64_t done = 0, run = 0; done < want; done += run) {
             run = cursor_run(at, want - done);
-            load_via(r, cursor_place(at), cursor_stride(at), run,
-                     r->buffer + (size_t) done * size);
+            load_via(r, cursor_place(at), cursor_stride(at), run, r->buffer + (size_t) done * size);
             cursor_advance(at, run);
         }
         r->values = r->buffer;

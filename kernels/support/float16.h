@@ -51,8 +51,8 @@ static inline uint16_t float_to_half(float value)
     const uint32_t normal = (magnitude - (112u << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
     /* A float near 0.5 has float16's smallest step as its last place: the addition rounds. */
     const uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + 0.5f) - (126u << 23);
-    const uint32_t finite =
-        pick(magnitude < 0x38800000, subnormal, pick(magnitude >= 0x477FF000, 0x7C00, normal));
+    const uint32_t finite = pick(magnitude < 0x38800000, subnormal,
+                                 pick(magnitude >= 0x477FF000, 0x7C00, normal));
     return (uint16_t) (sign | pick(magnitude > 0x7F800000, 0x7E00, finite));
 }
 

@@ -63,8 +63,8 @@ static void spread(size_t size, char *to, int64_t to_step, const char *from, int
             memcpy(to + i * to_step * 8, from + i * from_step * 8, 8);
 }
 
-void lines_load(const lines *l, int64_t first, int64_t count, int64_t begin, int64_t n,
-                kr_dtype as, void *to)
+void lines_load(const lines *l, int64_t first, int64_t count, int64_t begin, int64_t n, kr_dtype as,
+                void *to)
 {
     const kr_dtype dtype = (kr_dtype) l->others.dtype;
     const size_t size = dtype_size(as);

@@ -21,8 +21,8 @@ lines lines_along(const kr_tensor *t, int dim);
 int64_t lines_at_once(const lines *l, int64_t n);
 
 /* Elements [begin, begin + n) of `count` lines, which become one array of n after the other. */
-void lines_load(const lines *l, int64_t first, int64_t count, int64_t begin, int64_t n,
-                kr_dtype as, void *to);
+void lines_load(const lines *l, int64_t first, int64_t count, int64_t begin, int64_t n, kr_dtype as,
+                void *to);
 void lines_store(const lines *l, int64_t first, int64_t count, int64_t begin, int64_t n,
                  kr_dtype as, const void *from);
 

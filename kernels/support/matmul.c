@@ -14,17 +14,17 @@
 #include "dtype.h"
 
 enum {
-    VECTOR = 16,         /* bytes */
-    PANEL = 2 * VECTOR,  /* bytes of a row of a tile, and of a row of a panel of b */
-    GAP = 64,            /* bytes between panels, or they would compete for the same cache lines */
-    TILE_ROWS = 6,       /* rows of a tile, and of a strip of a */
-    BLOCK_ROWS = 252,    /* rows of the product that are kept at once */
-    BLOCK_DEPTH = 256,   /* depth of a slice */
-    RUN = 32,            /* products that are added up without a stop, see tile */
-    SMALL = 1 << 20, /* multiplications that take a fraction of a millisecond in double */
+    VECTOR = 16,        /* bytes */
+    PANEL = 2 * VECTOR, /* bytes of a row of a tile, and of a row of a panel of b */
+    GAP = 64,           /* bytes between panels, or they would compete for the same cache lines */
+    TILE_ROWS = 6,      /* rows of a tile, and of a strip of a */
+    BLOCK_ROWS = 252,   /* rows of the product that are kept at once */
+    BLOCK_DEPTH = 256,  /* depth of a slice */
+    RUN = 32,           /* products that are added up without a stop, see tile */
+    SMALL = 1 << 20,    /* multiplications that take a fraction of a millisecond in double */
 };
 
-/* Where the parts of a run lie in its scratch memory. */
+/* The scratch memory of a run. */
 typedef struct block {
     char *b;       /* panels of b, each of depth * PANEL + GAP bytes */
     char *a;       /* a strip of a: depth times TILE_ROWS vectors */
@@ -33,45 +33,50 @@ typedef struct block {
     int64_t stride;
 } block;
 
+/* Where its parts begin, in bytes. */
+typedef struct layout {
+    int64_t a, line, product, size, stride;
+} layout;
+
 /* pack_<T>: a row of a strip of a.
  *
  * tile_<T>: adds the product of a strip of a and a panel of b to a tile of sums. Long sums lose
  * precision, since each step rounds by the size of the whole: so runs are added up by themselves,
  * then to those of the slice, and only slices to `sums`, which are doubles. */
-#define LOOPS(T, SUM)                                                                              \
-    typedef T vector_##T __attribute__((vector_size(VECTOR)));                                     \
-    enum { LANES_##T = VECTOR / sizeof(T) };                                                       \
-    static void pack_##T(int64_t depth, const T *line, vector_##T *a)                              \
-    {                                                                                              \
-        for (int64_t k = 0; k < depth; k++)                                                        \
-            for (int j = 0; j < LANES_##T; j++)                                                    \
-                a[k * TILE_ROWS][j] = line[k];                                                     \
-    }                                                                                              \
-    static void tile_##T(int64_t depth, const vector_##T *a, const vector_##T *b, SUM *sums,       \
-                         int64_t stride)                                                           \
-    {                                                                                              \
-        vector_##T total[TILE_ROWS][2] = { { { 0 } } };                                            \
-        for (int64_t done = 0; done < depth; done += RUN) {                                        \
-            const int64_t run = depth - done < RUN ? depth - done : RUN;                           \
-            vector_##T tile[TILE_ROWS][2] = { { { 0 } } };                                         \
-            for (int64_t k = 0; k < run; k++, a += TILE_ROWS, b += 2) {                            \
-                const vector_##T x = b[0], y = b[1];                                               \
-                for (int i = 0; i < TILE_ROWS; i++) {                                              \
-                    tile[i][0] += a[i] * x;                                                        \
-                    tile[i][1] += a[i] * y;                                                        \
-                }                                                                                  \
-            }                                                                                      \
-            for (int i = 0; i < TILE_ROWS; i++) {                                                  \
-                total[i][0] += tile[i][0];                                                         \
-                total[i][1] += tile[i][1];                                                         \
-            }                                                                                      \
-        }                                                                                          \
-        for (int i = 0; i < TILE_ROWS; i++) {                                                      \
-            T row[2 * LANES_##T];                                                                  \
-            memcpy(row, total[i], sizeof row);                                                     \
-            for (int j = 0; j < 2 * LANES_##T; j++)                                                \
-                sums[i * stride + j] += (SUM) row[j];                                              \
-        }                                                                                          \
+#define LOOPS(T, SUM)                                                                        \
+    typedef T vector_##T __attribute__((vector_size(VECTOR)));                               \
+    enum { LANES_##T = VECTOR / sizeof(T) };                                                 \
+    static void pack_##T(int64_t depth, const T *line, vector_##T *a)                        \
+    {                                                                                        \
+        for (int64_t k = 0; k < depth; k++)                                                  \
+            for (int j = 0; j < LANES_##T; j++)                                              \
+                a[k * TILE_ROWS][j] = line[k];                                               \
+    }                                                                                        \
+    static void tile_##T(int64_t depth, const vector_##T *a, const vector_##T *b, SUM *sums, \
+                         int64_t stride)                                                     \
+    {                                                                                        \
+        vector_##T total[TILE_ROWS][2] = { { { 0 } } };                                      \
+        for (int64_t done = 0; done < depth; done += RUN) {                                  \
+            const int64_t run = depth - done < RUN ? depth - done : RUN;                     \
+            vector_##T tile[TILE_ROWS][2] = { { { 0 } } };                                   \
+            for (int64_t k = 0; k < run; k++, a += TILE_ROWS, b += 2) {                      \
+                const vector_##T x = b[0], y = b[1];                                         \
+                for (int i = 0; i < TILE_ROWS; i++) {                                        \
+                    tile[i][0] += a[i] * x;                                                  \
+                    tile[i][1] += a[i] * y;                                                  \
+                }                                                                            \
+            }                                                                                \
+            for (int i = 0; i < TILE_ROWS; i++) {                                            \
+                total[i][0] += tile[i][0];                                                   \
+                total[i][1] += tile[i][1];                                                   \
+            }                                                                                \
+        }                                                                                    \
+        for (int i = 0; i < TILE_ROWS; i++) {                                                \
+            T row[2 * LANES_##T];                                                            \
+            memcpy(row, total[i], sizeof row);                                               \
+            for (int j = 0; j < 2 * LANES_##T; j++)                                          \
+                sums[i * stride + j] += (SUM) row[j];                                        \
+        }                                                                                    \
     }
 LOOPS(float, double)
 LOOPS(double, double)
@@ -82,19 +87,18 @@ static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step 
 
 static int64_t tile_columns(kr_dtype as) { return PANEL / (int64_t) dtype_size(as); }
 
-/* Lays out the scratch memory at `start`, and returns the size of it. */
-static int64_t lay_out(const matmul *m, char *start, block *ret)
+static layout lay_out(const matmul *m)
 {
     const int64_t size = (int64_t) dtype_size(m->as), depth = least(m->depth, BLOCK_DEPTH);
     const int64_t columns = round_up(least(m->columns, MATMUL_COLUMNS), tile_columns(m->as));
     const int64_t rows = round_up(least(m->rows, BLOCK_ROWS), TILE_ROWS);
-    const int64_t longest = depth > columns ? depth : columns;
-    const int64_t a = columns / tile_columns(m->as) * (depth * PANEL + GAP);
-    const int64_t line = a + depth * TILE_ROWS * VECTOR;
-    const int64_t product = line + round_up(longest * size, VECTOR);
-    if (start)
-        *ret = (block){ start, start + a, start + line, start + product, columns };
-    return product + rows * columns * (int64_t) sizeof(double);
+    layout at = { .stride = columns };
+
+    at.a = columns / tile_columns(m->as) * (depth * PANEL + GAP);
+    at.line = at.a + depth * TILE_ROWS * VECTOR;
+    at.product = at.line + round_up((depth > columns ? depth : columns) * size, VECTOR);
+    at.size = at.product + rows * columns * (int64_t) sizeof(double);
+    return at;
 }
 
 kr_dtype matmul_type(kr_dtype dtype, int64_t rows, int64_t columns, int64_t depth)
@@ -106,7 +110,7 @@ kr_dtype matmul_type(kr_dtype dtype, int64_t rows, int64_t columns, int64_t dept
 
 kr_status matmul_open(kr_context *ctx, matmul *m)
 {
-    m->room = scratch_array(ctx, lay_out(m, NULL, NULL), 1);
+    m->room = scratch_array(ctx, lay_out(m).size, 1);
     return m->room ? KR_OK : KR_E_MEMORY;
 }
 
@@ -145,8 +149,7 @@ static void pack_a(const matmul *m, const block *w, int64_t begin, int64_t depth
     }
 }
 
-static void add_tile(const matmul *m, const block *w, int64_t depth, const char *panel,
-                     char *sums)
+static void add_tile(const matmul *m, const block *w, int64_t depth, const char *panel, char *sums)
 {
     const void *a = w->a, *b = panel;
     void *to = sums;
@@ -181,8 +184,9 @@ static void run_block(const matmul *m, const block *w, int64_t row, int64_t rows
 
 void matmul_run(const matmul *m)
 {
-    block w = { NULL, NULL, NULL, NULL, 0 };
-    lay_out(m, m->room, &w);
+    const layout at = lay_out(m);
+    char *room = m->room;
+    const block w = { room, room + at.a, room + at.line, room + at.product, at.stride };
     for (int64_t row = 0; row < m->rows; row += BLOCK_ROWS)
         for (int64_t column = 0; column < m->columns; column += MATMUL_COLUMNS)
             run_block(m, &w, row, least(m->rows - row, BLOCK_ROWS), column,

@@ -19,8 +19,7 @@ enum { MATMUL_COLUMNS = 256 }; /* the most that read_b and write are asked for a
 typedef void matmul_read(const void *cookie, int64_t row, int64_t column, int64_t n, void *to);
 
 /* Takes n elements of a row of the product, as double or int64_t. values may be overwritten. */
-typedef void matmul_write(const void *cookie, int64_t row, int64_t column, int64_t n,
-                          void *values);
+typedef void matmul_write(const void *cookie, int64_t row, int64_t column, int64_t n, void *values);
 
 typedef struct matmul {
     int64_t rows, columns, depth; /* a: rows * depth, b: depth * columns */

@@ -33,14 +33,12 @@ kr_status pointwise_unary(kr_context *ctx, kr_tensor *out, const kr_tensor *a,
 }
 
 kr_status pointwise_check(kr_context *ctx, const kr_tensor *out, kr_dtype common,
-                          const kr_tensor *a, const kr_tensor *b, int *ret_dim,
-                          int64_t *ret_sizes)
+                          const kr_tensor *a, const kr_tensor *b, int *ret_dim, int64_t *ret_sizes)
 {
     KR_TRY(broadcast(ctx, a, b, ret_dim, ret_sizes));
     if (dtype_can_cast(common, (kr_dtype) out->dtype))
         return KR_OK;
-    return ctx->fail(ctx, KR_E_CAST,
-                     "result type %s can't be cast to the desired output type %s",
+    return ctx->fail(ctx, KR_E_CAST, "result type %s can't be cast to the desired output type %s",
                      dtype_name(common), dtype_name((kr_dtype) out->dtype));
 }
 

@@ -23,37 +23,37 @@ typedef struct binary_loops {
 } binary_loops;
 
 /* UNARY_LOOPS(name, expression in a) defines the unary_loops `name`. */
-#define UNARY_LOOP_(name, T, expression)                                                           \
-    static void name##_##T(int64_t n, T *out, const T *x)                                          \
-    {                                                                                              \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)                                       \
-        {                                                                                          \
-            const T a = x[i];                                                                      \
-            out[i] = (T) (expression);                                                             \
-        }                                                                                          \
+#define UNARY_LOOP_(name, T, expression)                     \
+    static void name##_##T(int64_t n, T *out, const T *x)    \
+    {                                                        \
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) \
+        {                                                    \
+            const T a = x[i];                                \
+            out[i] = (T) (expression);                       \
+        }                                                    \
     }
-#define UNARY_LOOPS(name, expression)                                                              \
-    UNARY_LOOP_(name, float, expression)                                                           \
-    UNARY_LOOP_(name, double, expression)                                                          \
-    UNARY_LOOP_(name, int64_t, expression)                                                         \
+#define UNARY_LOOPS(name, expression)      \
+    UNARY_LOOP_(name, float, expression)   \
+    UNARY_LOOP_(name, double, expression)  \
+    UNARY_LOOP_(name, int64_t, expression) \
     static const unary_loops name = { name##_float, name##_double, name##_int64_t }
 
 /* BINARY_LOOPS(name, expression in a, b and k) defines the binary_loops `name`. */
-#define BINARY_LOOP_(name, T, K, expression)                                                       \
-    static void name##_##T(int64_t n, T *out, const T *x, const T *y, K k)                         \
-    {                                                                                              \
-        (void) k;                                                                                  \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)                                       \
-        {                                                                                          \
-            const T a = x[i], b = y[i];                                                            \
-            (void) b;                                                                              \
-            out[i] = (T) (expression);                                                             \
-        }                                                                                          \
+#define BINARY_LOOP_(name, T, K, expression)                               \
+    static void name##_##T(int64_t n, T *out, const T *x, const T *y, K k) \
+    {                                                                      \
+        (void) k;                                                          \
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)               \
+        {                                                                  \
+            const T a = x[i], b = y[i];                                    \
+            (void) b;                                                      \
+            out[i] = (T) (expression);                                     \
+        }                                                                  \
     }
-#define BINARY_LOOPS(name, expression)                                                             \
-    BINARY_LOOP_(name, float, double, expression)                                                  \
-    BINARY_LOOP_(name, double, double, expression)                                                 \
-    BINARY_LOOP_(name, int64_t, int64_t, expression)                                               \
+#define BINARY_LOOPS(name, expression)               \
+    BINARY_LOOP_(name, float, double, expression)    \
+    BINARY_LOOP_(name, double, double, expression)   \
+    BINARY_LOOP_(name, int64_t, int64_t, expression) \
     static const binary_loops name = { name##_float, name##_double, name##_int64_t }
 
 /* out = loops(a), of a's shape and dtype. */
@@ -63,8 +63,7 @@ kr_status pointwise_unary(kr_context *ctx, kr_tensor *out, const kr_tensor *a,
 /* Checks that the result of an operator on a and b, which is of dtype `common`, can be had in out,
  * and says which shape it has. */
 kr_status pointwise_check(kr_context *ctx, const kr_tensor *out, kr_dtype common,
-                          const kr_tensor *a, const kr_tensor *b, int *ret_dim,
-                          int64_t *ret_sizes);
+                          const kr_tensor *a, const kr_tensor *b, int *ret_dim, int64_t *ret_sizes);
 
 /* out = loops(a, b, k), rounded to `common`, then cast to out's dtype. k may be NULL. */
 kr_status pointwise_binary(kr_context *ctx, kr_tensor *out, kr_dtype common, const kr_tensor *a,

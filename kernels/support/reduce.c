@@ -124,14 +124,17 @@ static int row_dim(const reduction *r)
 void reduce(const kr_tensor *self, uint32_t mask, bool keepdim, kr_dtype via, kr_tensor *out,
             const reduce_loops *loops)
 {
-    const reduction r = { .kept = select_dims(self, ~mask),
-                          .folded = select_dims(self, mask),
-                          .out = keepdim ? select_dims(out, ~mask) : *out,
-                          .via = via,
-                          .as = dtype_accumulate(via),
-                          .loops = loops };
+    reduction r = { .kept = select_dims(self, ~mask),
+                    .folded = select_dims(self, mask),
+                    .out = keepdim ? select_dims(out, ~mask) : *out,
+                    .via = via,
+                    .as = dtype_accumulate(via),
+                    .loops = loops };
     if (numel(out) == 0)
         return;
+    /* A tensor without elements may have no memory, so that no place in it may be computed. */
+    for (int d = 0; d < r.kept.dim && numel(self) == 0; d++)
+        r.kept.strides[d] = 0;
     const int d = row_dim(&r);
     if (d < 0)
         fold_runs(&r);

@@ -23,35 +23,32 @@ typedef struct reduce_loops {
 
 /* REDUCE_LOOPS(name, start, expression in a and b) defines the reduce_loops `name`. start is
  * neutral: start folded with a is a. */
-#define REDUCE_LOOPS_(name, T, start, expression)                                                  \
-    static inline T name##_fold_##T(T a, T b) { return expression; }                               \
-    static T name##_run_##T(int64_t n, T total, const T *x)                                        \
-    {                                                                                              \
-        T strands[8] = { start, start, start, start, start, start, start, start };                 \
-        int64_t i = 0;                                                                             \
-        for (; i + 8 <= n; i += 8)                                                                 \
-            for (int s = 0; s < 8; s++)                                                            \
-                strands[s] = name##_fold_##T(strands[s], x[i + s]);                                \
-        for (; i < n; i++)                                                                         \
-            total = name##_fold_##T(total, x[i]);                                                  \
-        for (int s = 0; s < 8; s++)                                                                \
-            total = name##_fold_##T(total, strands[s]);                                            \
-        return total;                                                                              \
-    }                                                                                              \
-    static void name##_row_##T(int64_t n, T *restrict totals, const T *restrict x)                 \
-    {                                                                                              \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            totals[i] = name##_fold_##T(totals[i], x[i]);                                          \
+#define REDUCE_LOOPS_(name, T, start, expression)                                  \
+    static inline T name##_fold_##T(T a, T b) { return expression; }               \
+    static T name##_run_##T(int64_t n, T total, const T *x)                        \
+    {                                                                              \
+        T strands[8] = { start, start, start, start, start, start, start, start }; \
+        int64_t i = 0;                                                             \
+        for (; i + 8 <= n; i += 8)                                                 \
+            for (int s = 0; s < 8; s++)                                            \
+                strands[s] = name##_fold_##T(strands[s], x[i + s]);                \
+        for (; i < n; i++)                                                         \
+            total = name##_fold_##T(total, x[i]);                                  \
+        for (int s = 0; s < 8; s++)                                                \
+            total = name##_fold_##T(total, strands[s]);                            \
+        return total;                                                              \
+    }                                                                              \
+    static void name##_row_##T(int64_t n, T *restrict totals, const T *restrict x) \
+    {                                                                              \
+        for (int64_t i = 0; i < n; i++)                                            \
+            totals[i] = name##_fold_##T(totals[i], x[i]);                          \
     }
 #define REDUCE_LOOPS(name, start, expression)                                                      \
     REDUCE_LOOPS_(name, double, start, expression)                                                 \
     REDUCE_LOOPS_(name, int64_t, start, expression)                                                \
-    static const reduce_loops name = { start,                                                      \
-                                       start,                                                      \
-                                       name##_run_double,                                          \
-                                       name##_run_int64_t,                                         \
-                                       name##_row_double,                                          \
-                                       name##_row_int64_t }
+    static const reduce_loops name = {                                                             \
+        start, start, name##_run_double, name##_run_int64_t, name##_row_double, name##_row_int64_t \
+    }
 
 /* The shape of self without the dims of a set, or with 1 in their place. */
 int reduced_shape(const kr_tensor *self, uint32_t mask, bool keepdim, int64_t *ret_sizes);

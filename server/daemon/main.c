@@ -14,6 +14,7 @@
 #include "service/service.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -59,10 +60,12 @@ static int open_log(kr_error *err)
     return 0;
 }
 
-/* Every buffer is a descriptor. */
-static void raise_descriptor_limit(void)
+/* What we were started with is for us: workers, which are started by fork and exec, inherit nothing
+ * but what they are given. And since every buffer is a descriptor, we need many. */
+static void prepare_descriptors(void)
 {
     struct rlimit limit;
+    syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
     limit.rlim_cur = limit.rlim_max;
@@ -129,6 +132,10 @@ static int watch_owner(kr_error *err)
     if (fd < 0)
         return kr_error_set(err, KR_CODE_SYSTEM, "the owner, process %d: %s", d.options.owner,
                             strerror(errno));
+    /* It may have ended before, and its number be another's. */
+    if (getppid() != d.options.owner)
+        return kr_error_set(err, KR_CODE_SYSTEM, "process %d, the owner, is not our parent",
+                            d.options.owner);
     return loop_watch(d.loop, steal_fd(&fd), UV_READABLE, on_owner_end, NULL, &d.owner, err);
 }
 
@@ -271,7 +278,7 @@ int main(int argc, char **argv)
     case OPTIONS_WRONG: fprintf(stderr, "kernrigd: %s\n", err.text); return 2;
     case OPTIONS_RUN: break;
     }
-    raise_descriptor_limit();
+    prepare_descriptors();
     if (open_log(&err) < 0 || start(&err) < 0) {
         fail(&err);
         return d.status; /* workers see their connection close, and end */

@@ -6,6 +6,8 @@
 
 #include "kernrig/v1/kernrig.pb-c.h"
 
+#include <limits.h>
+
 enum {
     ARMED = 8,                    /* requests waited for, per method */
     KEEPALIVE_MS = 10000,         /* a silent connection is asked whether it is there, */
@@ -165,10 +167,12 @@ static void *drain(void *argument)
 
 static grpc_server *create_server(const struct limits *limits)
 {
+    const int message_bytes = limits->message_bytes < INT_MAX ? (int) limits->message_bytes
+                                                              : INT_MAX;
     grpc_arg args[] = {
         { .key = (char *) (uintptr_t) GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
           .type = GRPC_ARG_INTEGER,
-          .value.integer = (int) limits->message_bytes },
+          .value.integer = message_bytes },
         { .key = (char *) (uintptr_t) GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
           .type = GRPC_ARG_INTEGER,
           .value.integer = -1 },

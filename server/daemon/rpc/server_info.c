@@ -25,31 +25,18 @@ static void put_limits(const struct limits *limits, Kernrig__V1__Limit *list,
     *ret_n = n;
 }
 
-/* Providers in the order in which their kernels are met. */
-static size_t put_providers(kr_registry *registry, Kernrig__V1__ProviderInfo *list,
+static size_t put_providers(const struct service *service, Kernrig__V1__ProviderInfo *list,
                             Kernrig__V1__ProviderInfo **pointers)
 {
-    uint32_t ids[PROVIDERS], count;
+    struct service_provider provider;
     size_t n = 0;
-    const kr_operator_info *const *operators = kr_registry_operators(registry, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < operators[i]->n_kernels; k++) {
-            const kr_kernel_info *kernel = kr_registry_kernel(registry, operators[i], k);
-            size_t at = 0;
-            while (at < n && ids[at] != kernel->provider_id)
-                at++;
-            if (at == PROVIDERS)
-                continue;
-            if (at == n) {
-                ids[n++] = kernel->provider_id;
-                kernrig__v1__provider_info__init(&list[at]);
-                list[at].name = (char *) (uintptr_t) kernel->provider->name;
-                list[at].library = (char *) (uintptr_t) kernel->provider->library;
-                list[at].abi = (char *) (uintptr_t) kernel->provider->abi;
-                pointers[at] = &list[at];
-            }
-            list[at].kernels++;
-        }
+    for (; n < PROVIDERS && service_provider(service, (uint32_t) n, &provider); n++) {
+        kernrig__v1__provider_info__init(&list[n]);
+        list[n].name = (char *) (uintptr_t) provider.name;
+        list[n].library = (char *) (uintptr_t) provider.library;
+        list[n].abi = (char *) (uintptr_t) provider.abi;
+        list[n].kernels = provider.n_kernels;
+        pointers[n] = &list[n];
     }
     return n;
 }
@@ -77,8 +64,7 @@ static void begin(struct rpc_call *call, const ProtobufCMessage *request)
     reply.limits = limit_pointers;
     put_limits(options->limits, limits, limit_pointers, &reply.n_limits);
     reply.providers = provider_pointers;
-    reply.n_providers = put_providers(service_registry(options->service), providers,
-                                      provider_pointers);
+    reply.n_providers = put_providers(options->service, providers, provider_pointers);
     reply.generation = kr_registry_generation(service_registry(options->service));
     reply.sessions = (uint32_t) service_sessions(options->service);
     call_reply(call, &reply.base);

@@ -19,6 +19,8 @@ struct loading {
     void *cookie;
 };
 
+#define ABI "kernrig" /* kernels/include/kernrig/kernel.h; the only one that workers load */
+
 enum { TEXTS_MAX = 64 << 20 }; /* bytes of all descriptions of one library */
 
 static void forget_loading(struct loading *loading)
@@ -127,7 +129,7 @@ static void on_ready(void *cookie)
     const kr_provider_description provider = {
         .name = library->provider,
         .kind = library->is_stock ? KR_PROVIDER_STOCK : KR_PROVIDER_USER,
-        .abi = "kernrig",
+        .abi = ABI,
         .library = library->path,
         .source_hash = "",
         .compiler = "",
@@ -141,6 +143,8 @@ static void on_ready(void *cookie)
         finish(loading, &err);
         return;
     }
+    library->is_loaded = true;
+    library->n_kernels = loading->n;
     log_info("library.loaded", log_text("library", library->path),
              log_text("provider", library->provider), log_u64("kernels", loading->n));
     finish(loading, NULL);
@@ -195,6 +199,21 @@ int service_load(struct service *service, const struct service_library *descript
     if (r < 0)
         forget_loading(loading);
     return r;
+}
+
+bool service_provider(const struct service *service, uint32_t i, struct service_provider *ret)
+{
+    const struct library *library;
+    LL_FOREACH (service->libraries, library) {
+        if (!library->is_loaded || i-- > 0)
+            continue;
+        *ret = (struct service_provider){ .name = library->provider,
+                                          .library = library->path,
+                                          .abi = ABI,
+                                          .n_kernels = library->n_kernels };
+        return true;
+    }
+    return false;
 }
 
 struct library *library_of(struct service *service, const kr_kernel_info *kernel)

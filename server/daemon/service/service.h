@@ -37,6 +37,13 @@ typedef void (*service_loaded_fn)(void *cookie, const kr_error *err);
 KR_CHECK int service_load(struct service *service, const struct service_library *library,
                           service_loaded_fn done, void *cookie, kr_error *err);
 
+/* The i-th library that has been loaded, in the order of loading; false beyond the last. */
+struct service_provider {
+    const char *name, *library, *abi;
+    uint32_t n_kernels;
+};
+bool service_provider(const struct service *service, uint32_t i, struct service_provider *ret);
+
 /* Ends all sessions and kills all workers; done comes when the last process has ended. */
 typedef void (*service_stopped_fn)(void *cookie);
 void service_stop(struct service *service, service_stopped_fn done, void *cookie);

@@ -17,7 +17,8 @@ struct library {
     struct service *service;
     char *path, *provider;
     bool is_stock;
-    uint32_t provider_id;
+    uint32_t provider_id, n_kernels;
+    bool is_loaded;
     struct worker *spare; /* has loaded it, and belongs to nobody yet; stock libraries only */
     struct loading *loading;
 };

@@ -135,6 +135,9 @@ static void where_both_readings_fit_executorchs_holds(void **state)
     reads(in_place_tail, "6;0|6;0", "v1/6;0");
     reads(in_place_tail, "6;0|5;0", "v1/6;0|5;0");
     reads(in_place_tail, "6;0|5;0|6;0", "v1/6;0|5;0");
+    /* Where what is returned may be absent, or is a list, nothing can contradict. */
+    reads("aten::x(Tensor(a!)? self) -> Tensor(a!)", "6;0|5;0", "v1/6;0");
+    reads("aten::x(Tensor self, Tensor(a!)[] out) -> Tensor(a!)", "6;0|5;0", "v1/6;0");
     /* Of two optionals around it, it is open which is there: nothing can contradict. */
     reads(head_and_tail, "6;0|5;0|4;0", "v1/6;0|5;0");
     reads(head_and_tail, "6;0|5;0|4;0|5;0", "v1/6;0|5;0|4;0");

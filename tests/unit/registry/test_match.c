@@ -120,6 +120,21 @@ static void an_exact_key_is_before_the_fallback(void **state)
     answers(registry, relu_query(registry, KR_SCOPE_GLOBAL, &key), "s u");
 }
 
+/* Of a call without a tensor argument the key is empty, which is not to have none. */
+static void an_empty_key_is_no_fallback(void **state)
+{
+    kr_registry *registry = *state;
+    static const char lists[] = "mine::op.out(Tensor[] self, *, Tensor(a!)[] out) -> ()";
+    USER("u", .schema = lists);
+    STOCK("s", .schema = lists, .key = "v1/");
+    kr_key key = key_of("v1/");
+    kr_query query = relu_query(registry, KR_SCOPE_GLOBAL, &key);
+    query.op = kr_registry_operator(registry, "mine::op.out");
+    answers(registry, query, "s u");
+    query.key = NULL;
+    answers(registry, query, "u");
+}
+
 static void another_key_does_not_match(void **state)
 {
     kr_registry *registry = *state;
@@ -322,6 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_exact_key_is_before_the_fallback),
+        TEST(an_empty_key_is_no_fallback),
         TEST(another_key_does_not_match),
         TEST(without_a_key_only_fallbacks_match),
         TEST(the_newest_user_is_before_stock_in_its_order),

@@ -173,6 +173,27 @@ static void a_view_is_not_the_argument_that_it_views(void **state)
     kr_schema_free(schema);
 }
 
+static void a_return_is_the_argument_that_both_write_to(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *text;
+        int32_t alias;
+    } cases[] = {
+        { "aten::x(Tensor(a) self, Tensor(a!) out) -> Tensor(a!)", 1 },
+        { "aten::x(Tensor(b!) self, Tensor(a!) out) -> Tensor(a!)", 1 },
+        { "aten::x(Tensor(a!) self) -> Tensor(a)", -1 },
+        { "aten::x(Tensor(a) self) -> Tensor(a!)", -1 },
+        { "aten::x(Tensor(a!) self) -> Tensor(b!)", -1 },
+        { "aten::x(Tensor self) -> Tensor(a!)", -1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kr_schema *schema = parse(cases[i].text, strlen(cases[i].text), cases[i].text);
+        assert_int_equal(schema->returns_alias[0], cases[i].alias);
+        kr_schema_free(schema);
+    }
+}
+
 static void types_of_torchscript_are_refused_by_name(void **state)
 {
     (void) state;
@@ -409,6 +430,7 @@ int main(void)
         cmocka_unit_test(the_parts_of_a_name_are_told_apart),
         cmocka_unit_test(what_binding_asks_for_is_derived),
         cmocka_unit_test(a_view_is_not_the_argument_that_it_views),
+        cmocka_unit_test(a_return_is_the_argument_that_both_write_to),
         cmocka_unit_test(types_of_torchscript_are_refused_by_name),
         cmocka_unit_test(errors_name_the_column_and_what_was_expected),
         cmocka_unit_test(two_arguments_may_share_a_name),

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RPCs of the service, and what their failures mean: the only file that sees gRPC.
+
+gRPC's status speaks of the request only. The exact number of an error travels in the trailing
+metadata "kernrig-status"; where that is missing, the failure is gRPC's own, and its code decides.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+# gRPC's core writes a line to stderr when another thread is in a call while the process forks. It
+# reads the variable when it is loaded, and has no other way to be told.
+if "grpc" not in sys.modules:
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+import grpc
+
+from kernrig._address import Address
+from kernrig._proto import (
+    buffer_pb2,
+    execute_pb2,
+    operator_pb2,
+    server_pb2,
+    session_pb2,
+)
+from kernrig.errors import (
+    CallCancelled,
+    ConnectionLost,
+    InternalError,
+    KernelTimeout,
+    KernrigError,
+    LimitExceeded,
+    MalformedRequest,
+    PermissionDenied,
+    VersionMismatch,
+    class_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Seconds that requests may take which only the daemon itself answers.
+PATIENCE = 10.0
+# Seconds that the daemon's own word about a time limit has to arrive.
+GRACE = 0.12
+
+_OPTIONS: list[tuple[str, int]] = [
+    # grpcio would send even a Unix socket's traffic to a proxy named in the environment.
+    ("grpc.enable_http_proxy", 0),
+    # A session is one connection: nothing is shared with other channels, and nothing repeated.
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_retries", 0),
+    # The catalogue of operators is the largest reply; the daemon limits what it sends.
+    ("grpc.max_receive_message_length", -1),
+    # An embedded daemon's socket may be removed: the connection must not be closed when idle.
+    ("grpc.client_idle_timeout_ms", 2**31 - 1),
+]
+
+_BY_CODE: dict[Any, type[KernrigError]] = {
+    grpc.StatusCode.UNAVAILABLE: ConnectionLost,
+    grpc.StatusCode.CANCELLED: CallCancelled,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: LimitExceeded,
+    grpc.StatusCode.INVALID_ARGUMENT: MalformedRequest,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
+    grpc.StatusCode.UNIMPLEMENTED: VersionMismatch,
+}
+
+
+class Channel:
+    """A gRPC channel to one daemon. Thread-safe."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._channel = grpc.insecure_channel(f"unix:{address.path}", options=_OPTIONS)
+        self._server_info = self._method(
+            "ServerInfo", server_pb2.ServerInfoRequest, server_pb2.ServerInfoResponse
+        )
+        self._open_session = self._method(
+            "OpenSession", session_pb2.OpenSessionRequest, session_pb2.OpenSessionResponse
+        )
+        self._list_operators = self._method(
+            "ListOperators", operator_pb2.ListOperatorsRequest, operator_pb2.ListOperatorsResponse
+        )
+        self._create_buffer = self._method(
+            "CreateBuffer", buffer_pb2.CreateBufferRequest, buffer_pb2.CreateBufferResponse
+        )
+        self._free_buffers = self._method(
+            "FreeBuffers", buffer_pb2.FreeBuffersRequest, buffer_pb2.FreeBuffersResponse
+        )
+        self._execute = self._method(
+            "Execute", execute_pb2.ExecuteRequest, execute_pb2.ExecuteResponse
+        )
+
+    def _method(self, name: str, request: Any, reply: Any) -> Callable[..., Any]:
+        method: Callable[..., Any] = self._channel.unary_unary(
+            f"/kernrig.v1.Kernrig/{name}",
+            request_serializer=request.SerializeToString,
+            response_deserializer=reply.FromString,
+        )
+        return method
+
+    def server_info(self) -> server_pb2.ServerInfoResponse:
+        """Asks the daemon who it is."""
+        return self._ask(self._server_info, server_pb2.ServerInfoRequest())
+
+    def open_session(self, client: str) -> bytes:
+        """Opens a session; its secret."""
+        reply = self._ask(self._open_session, session_pb2.OpenSessionRequest(client=client))
+        return bytes(reply.session)
+
+    def list_operators(self, session: bytes) -> operator_pb2.ListOperatorsResponse:
+        """Asks for all operators and kernels."""
+        return self._ask(
+            self._list_operators, operator_pb2.ListOperatorsRequest(session=session)
+        )
+
+    def create_buffers(self, session: bytes, sizes: Sequence[int]) -> list[tuple[int, int]]:
+        """Makes buffers of so many bytes; their handles and true sizes."""
+        request = buffer_pb2.CreateBufferRequest(session=session, sizes=sizes)
+        reply = self._ask(self._create_buffer, request)
+        return [(made.buffer, made.size) for made in reply.buffers]
+
+    def free_buffers(self, session: bytes, handles: Sequence[int]) -> None:
+        """Gives buffers back."""
+        request = buffer_pb2.FreeBuffersRequest(session=session, buffers=handles)
+        self._ask(self._free_buffers, request)
+
+    def execute(
+        self, request: execute_pb2.ExecuteRequest, timeout: float
+    ) -> execute_pb2.ExecuteResponse:
+        """Runs a list of calls, which may take timeout seconds in all.
+
+        When this thread is interrupted, the calls are cancelled, and their kernel with them.
+        """
+        try:
+            reply: execute_pb2.ExecuteResponse = self._execute(request, timeout=timeout + GRACE)
+        except grpc.RpcError as error:
+            raise self._translate(error, timeout) from None
+        return reply
+
+    def close(self) -> None:
+        """Ends all RPCs."""
+        self._channel.close()
+
+    def _ask(self, method: Callable[..., Any], request: Any) -> Any:
+        try:
+            return method(request, timeout=PATIENCE)
+        except grpc.RpcError as error:
+            raise self._translate(error, None) from None
+
+    def _translate(self, error: Any, timeout: float | None) -> KernrigError:
+        """The exception of a failed RPC. Without a timeout it was not a call of a kernel."""
+        details = error.details() or ""
+        for key, value in error.trailing_metadata() or ():
+            if key == "kernrig-status" and value.lstrip("-").isdigit():
+                return class_of(int(value))(details)
+        code = error.code()
+        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            if timeout is None:
+                return ConnectionLost(
+                    f"{self._address}: the daemon has not answered within {PATIENCE:g} s"
+                )
+            return KernelTimeout(
+                f"the call did not end within {timeout:g} s, and the daemon at {self._address} "
+                "did not say why",
+                limit=timeout,
+            )
+        cls = _BY_CODE.get(code, InternalError)
+        if cls is ConnectionLost:
+            details = f"the daemon is gone or does not answer ({details})"
+        elif cls is VersionMismatch:
+            details = f"the daemon does not know this request ({details}): it is an older one"
+        return cls(f"{self._address}: {details}")

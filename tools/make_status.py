@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what is made from the tables of errors and of element types: Python's and the manual's.
+
+status.def is the one list of errors, kernel.h the one list of element types. From both come the
+module kernrig._status (exception classes, dtypes) and docs/errors.md. A line of either file that
+looks like an entry and cannot be read is an error here, so that nothing is left out silently.
+
+    tools/make_status.py --python [--output FILE]    the module, on stdout or into FILE
+    tools/make_status.py --docs [--output FILE]      the page
+    tools/make_status.py --docs --check FILE         exits with 1, and the differences, on drift
+
+A file that would not change is not written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+STATUS = Path("registry/include/kernrig/status.def")
+HEADER = Path("kernels/include/kernrig/kernel.h")
+
+ENTRY = re.compile(
+    r"^KR_STATUS\(\s*(\w+)\s*,\s*(-\d+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,"
+    r'\s*"((?:[^"\\]|\\.)*)"\s*\)',
+    re.M,
+)
+SECTION = re.compile(r"^/\* ([^\n]*?) \*/$", re.M)
+DTYPE = re.compile(r"X\((\w+), (\d+), (\w+)\)")
+KERNEL_STATUS = re.compile(r"X\((\w+), (-\d+)\)")
+
+# Bytes of the C types that hold an element.
+WIDTHS = {
+    **{"uint8_t": 1, "int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "int64_t": 8},
+    **{"float": 4, "double": 8},
+}
+
+
+class TableError(Exception):
+    """A table that cannot be read as a whole."""
+
+
+class Status(NamedTuple):
+    """One error."""
+
+    name: str
+    number: int
+    grpc: str
+    cls: str
+    base: str  # a builtin class, or "None"
+    sentence: str
+    section: str
+
+    @property
+    def family(self) -> str:
+        """The class between this error's own and KernrigError: whom to ask about it."""
+        if self.number > -30:
+            return "RequestError"
+        if self.number > -40:
+            return "KernelError"
+        if self.number <= -60 and self.grpc == "INVALID_ARGUMENT":
+            return "RequestError"
+        return "DaemonError"
+
+    @property
+    def bases(self) -> str:
+        """The base classes, as Python writes them."""
+        return self.family if self.base == "None" else f"{self.family}, {self.base}"
+
+
+class Dtype(NamedTuple):
+    """One element type."""
+
+    name: str
+    number: int  # c10::ScalarType
+    size: int  # bytes
+
+
+class Tables(NamedTuple):
+    """All that the outputs are made from."""
+
+    statuses: list[Status]
+    dtypes: list[Dtype]
+    max_dims: int
+
+
+def read_statuses(text: str) -> list[Status]:
+    """The errors of status.def, in its order, each with the heading that it stands under."""
+    sections = [(match.start(), match[1]) for match in SECTION.finditer(text)]
+    found = []
+    for match in ENTRY.finditer(text):
+        above = [title for start, title in sections if start < match.start()]
+        if not above:
+            raise TableError(f"{match[1]} stands under no heading")
+        name, number, grpc, cls, base, sentence = match.groups()
+        found.append(Status(name, int(number), grpc, cls, base, sentence, above[-1]))
+    lines = len(re.findall(r"^KR_STATUS\(", text, re.M))
+    if len(found) != lines:
+        raise TableError(f"{lines} lines begin with KR_STATUS, {len(found)} can be read")
+    for field in ("name", "number", "cls"):
+        values = [getattr(status, field) for status in found]
+        twice = sorted({str(value) for value in values if values.count(value) > 1})
+        if twice:
+            raise TableError(f"{field} {', '.join(twice)} stands twice")
+    return found
+
+
+def definition(text: str, macro: str) -> str:
+    """The lines of a macro's definition."""
+    match = re.search(rf"^#define {macro}\(X\)(.*?[^\\])$", text, re.M | re.S)
+    if not match:
+        raise TableError(f"there is no {macro}")
+    return match[1]
+
+
+def read(root: Path = ROOT) -> Tables:
+    """Both tables of a checkout."""
+    statuses = read_statuses((root / STATUS).read_text(encoding="utf-8"))
+    header = (root / HEADER).read_text(encoding="utf-8")
+    dtypes = [
+        Dtype(name.lower(), int(number), WIDTHS[kind])
+        for name, number, kind in DTYPE.findall(definition(header, "KR_FOR_DTYPES"))
+    ]
+    own = {(s.name, s.number) for s in statuses if s.number > -20}
+    kernels = {(n, int(v)) for n, v in KERNEL_STATUS.findall(definition(header, "KR_FOR_KERNEL_STATUSES"))}
+    if own != kernels:
+        raise TableError(f"status.def and kernel.h disagree about {sorted(own ^ kernels)}")
+    dims = re.search(r"\bKR_MAX_DIMS = (\d+)", header)
+    if not dtypes or not dims:
+        raise TableError("kernel.h has no dtypes, or no KR_MAX_DIMS")
+    return Tables(statuses, dtypes, int(dims[1]))
+
+
+MODULE = '''\
+# SPDX-License-Identifier: Apache-2.0
+# Generated by tools/make_status.py from status.def and kernel.h; not to be edited.
+"""The exception classes of the table of errors, and the element types of kernels."""
+
+from kernrig._error import DaemonError, KernelError, RequestError
+
+'''
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[0].upper() + text[1:]
+
+
+def python_module(tables: Tables) -> str:
+    """The text of kernrig._status."""
+    parts = [MODULE]
+    for status in tables.statuses:
+        parts.append(
+            f"\nclass {status.cls}({status.bases}):\n"
+            f'    """{capital(status.sentence)}."""\n\n'
+            f'    code = "{status.name}"\n'
+            f"    status = {status.number}\n"
+            f'    grpc = "{status.grpc}"\n\n'
+        )
+    names = [status.cls for status in tables.statuses]
+    parts.append("\nERRORS: tuple[type[DaemonError | KernelError | RequestError], ...] = (\n")
+    parts += [f"    {name},\n" for name in names]
+    parts.append(")\n\n# Name, number in c10::ScalarType, bytes of an element.\n")
+    parts.append("DTYPES: tuple[tuple[str, int, int], ...] = (\n")
+    parts += [f'    ("{d.name}", {d.number}, {d.size}),\n' for d in tables.dtypes]
+    parts.append(f")\n\nMAX_DIMS = {tables.max_dims}\n\n__all__ = [\n")
+    parts += [f'    "{name}",\n' for name in names]
+    parts.append("]\n")
+    return "".join(parts)
+
+
+PAGE = """\
+# Errors
+
+Generated by `tools/make_status.py` from `registry/include/kernrig/status.def`.
+
+Every error is a `kernrig.errors.KernrigError`, which is a `RuntimeError`, and one of three families
+that say whom to ask:
+
+| family | what is wrong |
+|---|---|
+| `RequestError` | the call: its operator, its arguments or its tensors. It would fail again. |
+| `KernelError` | the kernel, or the worker that ran it: it crashed, hung or could not be loaded. |
+| `DaemonError` | the daemon refused, or there is none to ask. |
+
+Besides, each is the builtin class that people expect, in the column *also a*. `code` and `status` of
+an exception are the name and the number below; numbers never change. A failed RPC carries the number
+in its trailing metadata `kernrig-status`; what became of a call is a `Fault` inside the reply.
+
+Attribute look-up and `get_kernel` raise subclasses of `OperatorNotFound` and `KernelNotFound` that
+are `AttributeError` and `KeyError` as well.
+"""
+
+
+def docs_page(tables: Tables) -> str:
+    """The text of docs/errors.md."""
+    parts = [PAGE]
+    section = ""
+    for status in tables.statuses:
+        if status.section != section:
+            section = status.section
+            parts.append(f"\n## {section.rstrip('.')}\n\n")
+            parts.append("| number | name | class | also a | gRPC code | when |\n|---|---|---|---|---|---|\n")
+        also = [status.family, *([] if status.base == "None" else [status.base])]
+        parts.append(
+            f"| {status.number} | {status.name} | `{status.cls}` | "
+            f"{', '.join(f'`{name}`' for name in also)} | {status.grpc} | {status.sentence} |\n"
+        )
+    return "".join(parts)
+
+
+def write_if_changed(path: Path, text: str) -> bool:
+    """Writes a file, unless it has this content already; True if it was written."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return True
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--python", action="store_true", help="the module kernrig._status")
+    what.add_argument("--docs", action="store_true", help="the page docs/errors.md")
+    parser.add_argument("--output", type=Path, metavar="FILE")
+    parser.add_argument("--check", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    try:
+        tables = read()
+    except TableError as error:
+        print(f"make_status.py: {error}", file=sys.stderr)
+        return 1
+    text = python_module(tables) if options.python else docs_page(tables)
+    if options.check:
+        old = options.check.read_text(encoding="utf-8") if options.check.exists() else ""
+        name = str(options.check)
+        difference = difflib.unified_diff(
+            old.splitlines(True), text.splitlines(True), name, "as it should be"
+        )
+        sys.stdout.writelines(difference)
+        return int(old != text)
+    if options.output:
+        write_if_changed(options.output, text)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

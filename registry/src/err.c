@@ -132,13 +132,12 @@ int kr_error_setv(kr_error *err, int code, const char *format, va_list args)
     return code;
 }
 
-int kr_error_set(kr_error *err, int code, const char *format, ...)
+void kr_error_record(kr_error *err, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     kr_error_setv(err, code, format, args);
     va_end(args);
-    return code;
 }
 
 int kr_error_wrap(kr_error *err, const char *format, ...)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/mappings.h"
 
+#include "base/table.h"
+
 #include <errno.h>
 #include <sys/mman.h>
-#include <uthash.h>
 
 struct mapping {
     uint64_t key[2]; /* the handle, and whether it is writable */
-    char *base; /* of the guard before it */
+    char *base;      /* of the guard before it */
     uint64_t size;
     UT_hash_handle hh;
 };
@@ -49,9 +50,8 @@ int mappings_add(struct mappings *mappings, const struct wire_map *map, int fd, 
         free(mapping);
         return r;
     }
-    *mapping = (struct mapping){ .key = { map->buffer, map->writable },
-                                 .base = base,
-                                 .size = map->size };
+    *mapping =
+        (struct mapping){ .key = { map->buffer, map->writable }, .base = base, .size = map->size };
     HASH_ADD(hh, mappings->table, key, sizeof mapping->key, mapping);
     return 0;
 }
@@ -62,6 +62,7 @@ void mappings_remove(struct mappings *mappings, uint64_t buffer)
         struct mapping *mapping = find(mappings, buffer, writable);
         if (!mapping)
             continue;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it does not follow uthash's links */
         HASH_DEL(mappings->table, mapping);
         munmap(mapping->base, mapping->size + 2 * (uint64_t) MAPPINGS_GUARD);
         free(mapping);

@@ -31,10 +31,16 @@ typedef struct kr_error {
     char text[KR_ERROR_TEXT];
 } kr_error;
 
-/* Sets the record and returns code, so that a function can fail in one line. A text that does not
- * fit is cut at a character and ends in "…". */
-KR_PRINTF(3, 4) int kr_error_set(kr_error *err, int code, const char *format, ...);
+/* Sets the record. A text that does not fit is cut at a character and ends in "…". */
+KR_PRINTF(3, 4) void kr_error_record(kr_error *err, int code, const char *format, ...);
 KR_PRINTF(3, 0) int kr_error_setv(kr_error *err, int code, const char *format, va_list args);
+
+/* Sets the record and returns code, so that a function can fail in one line. A macro, so that who
+ * compiles or analyses the caller sees that what comes back is code, and not zero; code is
+ * evaluated twice. */
+static inline int kr_error_code_of(int code) { return code; }
+#define kr_error_set(err, code, ...) \
+    (kr_error_record((err), (code), __VA_ARGS__), kr_error_code_of(code))
 
 /* Puts what we were doing, and ": ", before what went wrong; returns the record's code. */
 KR_PRINTF(2, 3) int kr_error_wrap(kr_error *err, const char *format, ...);

@@ -2,10 +2,10 @@
 #include "session/session.h"
 
 #include "base/log.h"
+#include "base/table.h"
 
 #include <errno.h>
 #include <sys/random.h>
-#include <uthash.h>
 
 struct entry {
     struct session session; /* first: a session is its entry */

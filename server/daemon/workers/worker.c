@@ -4,11 +4,11 @@
 #include "base/build.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "workers/outgoing.h"
 
 #include <signal.h>
 #include <sys/socket.h>
-#include <uthash.h>
 
 /* A buffer as this worker has it. */
 struct mapped {

@@ -12,11 +12,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-# gRPC's core writes a line to stderr when another thread is in a call while the process forks. It
-# reads the variable when it is loaded, and has no other way to be told.
-if "grpc" not in sys.modules:
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-import grpc
+# gRPC's core writes a line to stderr when the process forks while another thread is in a call. It
+# looks at this variable when it is loaded and has no other way to be told; whoever has set it, or
+# has imported grpc before, has decided for himself.
+if "grpc" in sys.modules or "GRPC_VERBOSITY" in os.environ:
+    import grpc
+else:
+    os.environ["GRPC_VERBOSITY"] = "NONE"
+    import grpc
+
+    del os.environ["GRPC_VERBOSITY"]
 
 from kernrig._address import Address
 from kernrig._proto import (
@@ -139,6 +144,8 @@ class Channel:
             reply: execute_pb2.ExecuteResponse = self._execute(request, timeout=timeout + GRACE)
         except grpc.RpcError as error:
             raise self._translate(error, timeout) from None
+        except ValueError as error:
+            raise self._closed() from error
         return reply
 
     def close(self) -> None:
@@ -150,6 +157,12 @@ class Channel:
             return method(request, timeout=PATIENCE)
         except grpc.RpcError as error:
             raise self._translate(error, None) from None
+        except ValueError as error:
+            raise self._closed() from error
+
+    def _closed(self) -> KernrigError:
+        """grpcio raises a ValueError for a channel that another thread has closed meanwhile."""
+        return ConnectionLost(f"{self._address}: the connection was closed")
 
     def _translate(self, error: Any, timeout: float | None) -> KernrigError:
         """The exception of a failed RPC. Without a timeout it was not a call of a kernel."""

@@ -65,7 +65,7 @@ static int full(const kr_conversion *to)
     return fail(to, KR_CODE_LIMIT, "is too large: the call exceeds its memory");
 }
 
-/* ---- Names of enums -------------------------------------------------------------------------- */
+/* Names of enums. */
 
 /* c10::Layout's and c10::MemoryFormat's numbers, in order. */
 static const char *const layouts[] = { "strided",    "sparse_coo", "sparse_csr", "_mkldnn",
@@ -149,7 +149,7 @@ static int convert_device(const kr_conversion *to, const kr_given *value, kr_bou
     return 0;
 }
 
-/* ---- Numbers --------------------------------------------------------------------------------- */
+/* Numbers. */
 
 static bool as_int(const kr_given *value, int64_t *ret)
 {
@@ -216,7 +216,7 @@ static int convert_number(const kr_conversion *to, const kr_given *value, kr_bou
     return 0;
 }
 
-/* ---- Tensors --------------------------------------------------------------------------------- */
+/* Tensors. */
 
 static uint32_t add_tensor(const kr_conversion *to, const kr_tensor_ref *ref, uint32_t item)
 {
@@ -266,7 +266,7 @@ static int convert_tensor(const kr_conversion *to, const kr_given *value, kr_bou
     return 0;
 }
 
-/* ---- Lists ----------------------------------------------------------------------------------- */
+/* Lists. */
 
 static int convert_tensors(const kr_conversion *to, const kr_given *value, kr_bound_value *ret)
 {
@@ -397,7 +397,7 @@ static int convert_list(const kr_conversion *to, const kr_given *value, kr_bound
     }
 }
 
-/* ---- Any type -------------------------------------------------------------------------------- */
+/* Any type. */
 
 size_t kr_count_tensors(const kr_type *type, const kr_given *value)
 {

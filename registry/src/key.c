@@ -8,7 +8,7 @@
 #include <kernrig/schema.h>
 #include <xxhash.h>
 
-/* ---- Keys as data ---------------------------------------------------------------------------- */
+/* Keys as data. */
 
 bool kr_key_equal(const kr_key *a, const kr_key *b)
 {
@@ -81,7 +81,7 @@ bool kr_key_of_call(const kr_bound *bound, kr_key *ret)
     return true;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------- */
+/* Reading. */
 
 struct reader {
     const char *begin, *next, *end;

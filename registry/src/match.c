@@ -78,7 +78,7 @@ static const kr_entry *search_behind(const kr_registry *registry, const kr_query
     return outer ? search_from(registry, query, outer, false) : NULL;
 }
 
-/* ---- Why there is none ----------------------------------------------------------------------- */
+/* Why there is none. */
 
 static bool sees(const kr_scope_entry *from, const kr_scope_entry *scope)
 {

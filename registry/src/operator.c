@@ -113,7 +113,7 @@ int kr_operators_load(kr_registry *registry, const char *text, size_t length, kr
     return 0;
 }
 
-/* ---- The kernels of an operator, in the order in which they would be asked ------------------- */
+/* The kernels of an operator, in the order in which they would be asked. */
 
 static int compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
@@ -177,7 +177,7 @@ void kr_operator_erase(kr_operator *operator_, const kr_entry *entry)
     memmove(slot, slot + 1, (operator_->info.n_kernels - at) * sizeof(kr_entry *));
 }
 
-/* ---- What the header offers ------------------------------------------------------------------ */
+/* What the header offers. */
 
 const kr_operator_info *kr_registry_operator(const kr_registry *registry, const char *name)
 {

@@ -11,7 +11,7 @@ extern const size_t kr_operators_text_length;
 
 enum { ISA_TEXT = 256 };
 
-/* ---- Kernels --------------------------------------------------------------------------------- */
+/* Kernels. */
 
 /* Foreign texts end in messages of UTF-8 and on terminals: nothing but ASCII that can be seen. */
 static bool is_printable(const char *text, char least)
@@ -150,7 +150,7 @@ static int add_kernel(kr_registry *registry, kr_scope_entry *scope, kr_provider 
     return code;
 }
 
-/* ---- Providers ------------------------------------------------------------------------------- */
+/* Providers. */
 
 static bool copy_text(kr_provider *provider, const char **text)
 {
@@ -246,7 +246,7 @@ bool kr_registry_remove(kr_registry *registry, uint32_t provider_id)
     return true;
 }
 
-/* ---- The registry ---------------------------------------------------------------------------- */
+/* The registry. */
 
 uint64_t kr_registry_generation(const kr_registry *registry) { return registry->generation; }
 

@@ -116,7 +116,7 @@ void kr_slot_key_move(kr_slot_key *key, kr_scope scope);
 /* Turns the key of a slot into that of the provider's entry. */
 void kr_slot_key_add_provider(kr_slot_key *key, const char *provider);
 
-/* ---- slot.c ---- */
+/* slot.c. */
 /* Puts a kernel into its slot and into the table of entries. Fails with DUPLICATE, or with LIMIT
  * without memory; then nothing is changed. */
 KR_CHECK int kr_slot_insert(kr_registry *registry, kr_entry *entry, kr_error *err);
@@ -126,7 +126,7 @@ const kr_entry *kr_slot_first(const kr_registry *registry, const kr_slot_key *ke
 /* The one kernel of a provider; NULL if there is none. */
 const kr_entry *kr_slot_of_provider(const kr_registry *registry, const kr_slot_key *key);
 
-/* ---- operator.c ---- */
+/* operator.c. */
 /* The operator owns the schema, also on failure; NULL without memory. */
 kr_operator *kr_operator_new(kr_registry *registry, kr_schema *schema, const char *tags,
                              size_t tags_length);
@@ -142,7 +142,7 @@ KR_CHECK int kr_operators_load(kr_registry *registry, const char *text, size_t l
 KR_CHECK bool kr_operator_insert(kr_operator *operator_, kr_entry *entry);
 void kr_operator_erase(kr_operator *operator_, const kr_entry *entry);
 
-/* ---- scope.c ---- */
+/* scope.c. */
 /* NULL if there is none. */
 kr_scope_entry *kr_scope_find(const kr_registry *registry, kr_scope scope);
 /* NULL without memory. Without a parent it is the global scope, the first to be made. */

@@ -34,7 +34,7 @@ typedef struct kr_parser {
     kr_error *err;
 } kr_parser;
 
-/* ---- schema_lex.c ---- */
+/* schema_lex.c. */
 void kr_parser_advance(kr_parser *parser);
 bool kr_parser_at(const kr_parser *parser, char mark);
 /* Takes the mark if it is the current token. */
@@ -52,20 +52,20 @@ int kr_parser_unexpected(kr_parser *parser, const char *expected);
 /* Fails because the arena is full. */
 int kr_parser_full(kr_parser *parser);
 
-/* ---- schema_type.c ---- */
+/* schema_type.c. */
 KR_CHECK int kr_parse_type(kr_parser *parser, kr_type *ret);
 /* "int", "Tensor", … */
 const char *kr_base_type_name(kr_base_type base);
 
-/* ---- schema_default.c ---- */
+/* schema_default.c. */
 /* Reads a default for argument->type and fills in the default of *argument. */
 KR_CHECK int kr_parse_default(kr_parser *parser, kr_schema_argument *argument);
 
-/* ---- schema_equal.c ---- */
+/* schema_equal.c. */
 /* Whether two defaults are the same; they hold no tensors. */
 bool kr_bound_value_equal(const kr_bound_value *a, const kr_bound_value *b);
 
-/* ---- schema_print.c ---- */
+/* schema_print.c. */
 /* With or without the alias annotation. */
 void kr_print_type(kr_text *text, const kr_type *type, bool annotation);
 

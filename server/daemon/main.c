@@ -43,8 +43,7 @@ static void fail(const kr_error *err)
     d.status = 1;
 }
 
-/* ---- Preparations
- * -------------------------------------------------------------------------------------- */
+/* Preparations. */
 
 static int open_log(kr_error *err)
 {
@@ -72,9 +71,7 @@ static void prepare_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* ---- Ends
- * --------------------------------------------------------------------------------------------------
- */
+/* Ends. */
 
 static void on_service_stopped(void *cookie)
 {
@@ -152,9 +149,7 @@ static int watch_signals(kr_error *err)
     return 0;
 }
 
-/* ---- The door
- * ------------------------------------------------------------------------------------------------
- */
+/* The door. */
 
 static void on_http2(void *cookie, int fd)
 {
@@ -210,9 +205,7 @@ static void on_loaded(void *cookie, const kr_error *err)
     }
 }
 
-/* ---- The kernels
- * -----------------------------------------------------------------------------------------------
- */
+/* The kernels. */
 
 /* A test library's provider is its file's name without folder and ending. */
 static const char *provider_name(const char *path, char *name, size_t size)

@@ -4,8 +4,7 @@
 #include <kernrig/dtype.h>
 #include <kernrig/key.h>
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* Writing. */
 
 static void put_value(struct wire_writer *w, const kr_bound_value *v)
 {
@@ -72,8 +71,7 @@ void wire_put_call(struct wire_writer *w, const struct wire_call_head *head, con
         put_value(w, &bound->values[i]);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------
- */
+/* Reading. */
 
 static struct wire_call_head get_head(struct wire_reader *r)
 {
@@ -296,8 +294,7 @@ malformed:
     return kr_error_set(err, KR_CODE_MALFORMED, "a malformed CALL frame of %zu bytes", frame->size);
 }
 
-/* ---- The answer
- * ---------------------------------------------------------------------------------- */
+/* The answer. */
 
 void wire_put_answer(struct wire_writer *w, const struct wire_answer *answer)
 {

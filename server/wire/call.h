@@ -29,7 +29,7 @@ struct wire_tensor {
     bool is_aliased; /* an output that is exactly an input: it must keep its shape */
 };
 
-/* ---- Writing, in the daemon ------------------------------------------------------------------ */
+/* Writing, in the daemon. */
 struct wire_call_head {
     uint64_t id;     /* not 0 */
     uint32_t kernel; /* index in the library's table */
@@ -43,7 +43,7 @@ void wire_put_call(struct wire_writer *w, const struct wire_call_head *head, con
 KR_CHECK int wire_peek_call(const struct wire_frame *frame, struct wire_call_head *ret,
                             kr_error *err);
 
-/* ---- Reading, in the runner ------------------------------------------------------------------ */
+/* Reading, in the runner. */
 struct wire_call {
     struct wire_call_head head;
     uint32_t n_values, n_tensors;
@@ -56,8 +56,7 @@ struct wire_call {
 KR_CHECK int wire_get_call(struct wire_frame *frame, kr_arena *arena, struct wire_call *ret,
                            kr_error *err);
 
-/* ---- The answer -------------------------------------------------------------------------------
- */
+/* The answer. */
 struct wire_reshaped {
     uint32_t tensor; /* index in the call */
     uint8_t dim;

@@ -16,8 +16,7 @@ static void *memory_of(struct context_block *block) { return (char *) block + AL
 
 static struct context *of(kr_context *face) { return face->worker; }
 
-/* ---- Text
- * ---------------------------------------------------------------------------------------- */
+/* Text. */
 
 KR_PRINTF(3, 4)
 static kr_status context_fail(kr_context *face, kr_status status, const char *format, ...)
@@ -49,8 +48,7 @@ KR_PRINTF(2, 3) static void context_log(kr_context *face, const char *format, ..
     }
 }
 
-/* ---- Scratch memory
- * -------------------------------------------------------------------------------- */
+/* Scratch memory. */
 
 void *context_scratch(struct context *context, size_t bytes)
 {
@@ -81,8 +79,7 @@ void *context_scratch(struct context *context, size_t bytes)
 
 static void *scratch(kr_context *face, size_t bytes) { return context_scratch(of(face), bytes); }
 
-/* ---- Shapes
- * ------------------------------------------------------------------------------------------ */
+/* Shapes. */
 
 /* The index of an output of the call, or -1: the kernel may pass anything. */
 static int64_t index_of(const struct context *context, const kr_tensor *out)
@@ -193,8 +190,7 @@ static kr_status context_resize(kr_context *face, kr_tensor *out, int dim, const
     return KR_OK;
 }
 
-/* ---- Parallel work: serial, until a profile allows threads
- * -------------------------------------------- */
+/* Parallel work: serial, until a profile allows threads. */
 
 static void parallel_for(kr_context *face, int64_t begin, int64_t end, int64_t grain,
                          kr_range_fn body, void *cookie)
@@ -205,9 +201,7 @@ static void parallel_for(kr_context *face, int64_t begin, int64_t end, int64_t g
         body(cookie, begin, end);
 }
 
-/* ---- Life
- * ------------------------------------------------------------------------------------------------
- */
+/* Life. */
 
 void context_init(struct context *context, uint64_t scratch_limit)
 {

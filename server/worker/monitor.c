@@ -77,8 +77,7 @@ static void tampered(const char *what)
     condemn(WIRE_DEATH_TAMPER, &why);
 }
 
-/* ---- What the runner prints -------------------------------------------------------------------
- */
+/* What the runner prints. */
 
 static void read_printed(void)
 {
@@ -104,8 +103,7 @@ static void read_printed(void)
     }
 }
 
-/* ---- Up: from the runner ------------------------------------------------------------------------
- */
+/* Up: from the runner. */
 
 static void pass_kernels(struct wire_frame *frame)
 {
@@ -193,8 +191,7 @@ static bool from_runner(void)
     return true;
 }
 
-/* ---- Down: from the daemon
- * ----------------------------------------------------------------------- */
+/* Down: from the daemon. */
 
 static void pass_down(const struct wire_frame *frame)
 {
@@ -253,8 +250,7 @@ static void from_daemon(void)
     wire_frame_done(&frame);
 }
 
-/* ---- The end of the runner
- * ------------------------------------------------------------------------ */
+/* The end of the runner. */
 
 static void describe_end(int status, struct wire_died *died, kr_error *text)
 {

@@ -27,8 +27,7 @@ static _Noreturn void give_up(const kr_error *err)
     _exit(1);
 }
 
-/* ---- Calls
- * ----------------------------------------------------------------------------------------- */
+/* Calls. */
 
 /* Gives every tensor its address, or says what does not fit. */
 static int place_tensors(struct wire_call *call, const void **origins, kr_error *err)
@@ -136,8 +135,7 @@ static int serve_call(struct wire_frame *frame, kr_error *err)
     return 0;
 }
 
-/* ---- Everything else
- * ------------------------------------------------------------------------------- */
+/* Everything else. */
 
 static int serve_map(struct wire_frame *frame, kr_error *err)
 {

@@ -3,7 +3,7 @@
 #include <kernrig/kernel.h>
 #include <string.h>
 
-/* ---- Layouts: sums of the addresses' order, which only show what the kernel was given -------- */
+/* Layouts: sums of the addresses' order, which only show what the kernel was given. */
 
 static void walk_memory(const kr_tensor *self, kr_tensor *out)
 {
@@ -55,8 +55,7 @@ KR_KERNEL(dim_order_dense,
           .schema = "test::dim_order_dense.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
           .layout = KR_DENSE);
 
-/* ---- Returns that are no tensors, and outputs that are not called out --------------------------
- */
+/* Returns that are no tensors, and outputs that are not called out. */
 
 static kr_status count(kr_context *ctx, const kr_value *args, kr_value *rets)
 {
@@ -82,8 +81,7 @@ KR_KERNEL(count,
                     "(Tensor(a!), int, float, Tensor(b!), bool)",
           .layout = KR_STRIDED);
 
-/* ---- Declining
- * ------------------------------------------------------------------------------------ */
+/* Declining. */
 
 static kr_status fill(kr_tensor *out, float value)
 {
@@ -109,8 +107,7 @@ static kr_status humble(kr_context *ctx, const kr_value *args, kr_value *rets)
 KR_KERNEL(humble, .schema = "test::choosy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
           .dtypes = KR_SET(KR_FLOAT32));
 
-/* ---- Every kind of argument, put into words
- * -------------------------------------------------------- */
+/* Every kind of argument, put into words. */
 
 /* Writes what it was given into a tensor of bytes, as text. */
 static kr_status describe(kr_context *ctx, const kr_value *args, kr_value *rets)

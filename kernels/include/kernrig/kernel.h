@@ -29,19 +29,19 @@ enum {
     KR_MAX_DIMS = 16, /* ExecuTorch's limit */
 };
 
-/* ---- Element types -------------------------------------------------------------------------
- * X(name, number, C type that holds an element). The numbers are those of c10::ScalarType, in
- * PyTorch, ExecuTorch, kernel keys and kernrig's protocol. float16 and bfloat16 are held as bits. */
-#define KR_FOR_DTYPES(X)         \
-    X(UINT8, 0, uint8_t)         \
-    X(INT8, 1, int8_t)           \
-    X(INT16, 2, int16_t)         \
-    X(INT32, 3, int32_t)         \
-    X(INT64, 4, int64_t)         \
-    X(FLOAT16, 5, uint16_t)      \
-    X(FLOAT32, 6, float)         \
-    X(FLOAT64, 7, double)        \
-    X(BOOL, 11, uint8_t)         \
+/* Element types. X(name, number, C type that holds an element). The numbers are those of
+ * c10::ScalarType, in PyTorch, ExecuTorch, kernel keys and kernrig's protocol. float16 and bfloat16
+ * are held as bits. */
+#define KR_FOR_DTYPES(X)    \
+    X(UINT8, 0, uint8_t)    \
+    X(INT8, 1, int8_t)      \
+    X(INT16, 2, int16_t)    \
+    X(INT32, 3, int32_t)    \
+    X(INT64, 4, int64_t)    \
+    X(FLOAT16, 5, uint16_t) \
+    X(FLOAT32, 6, float)    \
+    X(FLOAT64, 7, double)   \
+    X(BOOL, 11, uint8_t)    \
     X(BFLOAT16, 15, uint16_t)
 
 #define KR_DTYPE_ENUM_(name, number, type) KR_##name = number,
@@ -50,26 +50,26 @@ typedef enum kr_dtype { KR_FOR_DTYPES(KR_DTYPE_ENUM_) } kr_dtype;
 
 /* Sets of dtypes, for kr_kernel.dtypes. */
 #define KR_SET(dtype) (UINT64_C(1) << (dtype))
-#define KR_INT_TYPES                                                                         \
+#define KR_INT_TYPES \
     (KR_SET(KR_UINT8) | KR_SET(KR_INT8) | KR_SET(KR_INT16) | KR_SET(KR_INT32) | KR_SET(KR_INT64))
-#define KR_FLOAT_TYPES                                                                       \
+#define KR_FLOAT_TYPES \
     (KR_SET(KR_FLOAT16) | KR_SET(KR_BFLOAT16) | KR_SET(KR_FLOAT32) | KR_SET(KR_FLOAT64))
 #define KR_REAL_TYPES (KR_INT_TYPES | KR_FLOAT_TYPES)
-#define KR_ALL_TYPES (KR_REAL_TYPES | KR_SET(KR_BOOL))
+#define KR_ALL_TYPES  (KR_REAL_TYPES | KR_SET(KR_BOOL))
 
-/* ---- Outcomes ------------------------------------------------------------------------------
- * X(name, number): what a kernel may return besides KR_OK and KR_DECLINE. This is the only copy;
- * the service's table of errors, status.def, begins with it and names the Python classes. */
-#define KR_FOR_KERNEL_STATUSES(X)                                                             \
-    X(VALUE, -1)         /* an argument has an impossible value */                            \
-    X(SHAPE, -2)         /* sizes do not fit each other */                                    \
-    X(DTYPE, -3)         /* the kernel does not take these dtypes together */                 \
-    X(CAST, -4)          /* the result cannot be cast to the dtype of out */                  \
-    X(INDEX, -5)         /* a dimension or an index is out of range */                        \
-    X(OVERLAP, -6)       /* an output shares memory that it may not share */                  \
-    X(RESIZE, -7)        /* an output has no room for its new shape; the caller may make it */\
-    X(MEMORY, -8)        /* no scratch memory left */                                         \
-    X(ZERO_DIVISION, -9) /* an integer was divided by zero */                                 \
+/* Outcomes. X(name, number): what a kernel may return besides KR_OK and KR_DECLINE. This is the
+ * only copy; the service's table of errors, status.def, begins with it and names the Python
+ * classes. */
+#define KR_FOR_KERNEL_STATUSES(X)                                                              \
+    X(VALUE, -1)         /* an argument has an impossible value */                             \
+    X(SHAPE, -2)         /* sizes do not fit each other */                                     \
+    X(DTYPE, -3)         /* the kernel does not take these dtypes together */                  \
+    X(CAST, -4)          /* the result cannot be cast to the dtype of out */                   \
+    X(INDEX, -5)         /* a dimension or an index is out of range */                         \
+    X(OVERLAP, -6)       /* an output shares memory that it may not share */                   \
+    X(RESIZE, -7)        /* an output has no room for its new shape; the caller may make it */ \
+    X(MEMORY, -8)        /* no scratch memory left */                                          \
+    X(ZERO_DIVISION, -9) /* an integer was divided by zero */                                  \
     X(OVERFLOW, -10)     /* a result does not fit its type */
 
 #define KR_STATUS_ENUM_(name, number) KR_E_##name = number,
@@ -80,7 +80,7 @@ typedef enum kr_status {
 } kr_status;
 #undef KR_STATUS_ENUM_
 
-/* ---- Tensors -------------------------------------------------------------------------------- */
+/* Tensors. */
 enum kr_memory {
     KR_MEMORY_HOST = 0, /* data is an address in this process: the only kind today */
 };
@@ -109,8 +109,7 @@ typedef struct kr_tensor {
     uint64_t reserved[4]; /* zero */
 } kr_tensor;
 
-/* ---- Values ---------------------------------------------------------------------------------
- * The tags have ExecuTorch's numbers. By schema type:
+/* Values. The tags have ExecuTorch's numbers. By schema type:
  *
  *   Tensor               TENSOR            float, Scalar (float)          DOUBLE
  *   Tensor[]             TENSORS           int, SymInt, Scalar (int)      INT
@@ -152,7 +151,7 @@ typedef struct kr_value {
     } as;
 } kr_value;
 
-/* ---- What the worker does for a kernel; valid during the call -------------------------------- */
+/* What the worker does for a kernel; valid during the call. */
 typedef struct kr_context kr_context;
 typedef void (*kr_range_fn)(void *cookie, int64_t begin, int64_t end);
 
@@ -164,8 +163,8 @@ struct kr_context {
     void *worker; /* not the kernel's business */
 
     /* Keeps the reason, one line in printf form and PyTorch's words, and returns status. */
-    __attribute__((format(printf, 3, 4))) kr_status (*fail)(kr_context *ctx, kr_status status,
-                                                            const char *format, ...);
+    __attribute__((format(printf, 3, 4)))
+    kr_status (*fail)(kr_context *ctx, kr_status status, const char *format, ...);
     /* Memory aligned to 64 bytes, of undefined content, until the call ends; NULL after fail(). */
     void *(*scratch)(kr_context *ctx, size_t bytes);
     /* Gives out this shape, contiguous, as Tensor.resize_ does; leaves it alone if it has it.
@@ -183,7 +182,7 @@ struct kr_context {
  * returned by the service and stays NONE; any other the kernel fills in. */
 typedef kr_status (*kr_function)(kr_context *ctx, const kr_value *args, kr_value *rets);
 
-/* ---- How a kernel describes itself ------------------------------------------------------------ */
+/* How a kernel describes itself. */
 enum kr_layout {
     KR_CONTIGUOUS = 0, /* row-major tensors only; kernrig copies others before and after the call */
     KR_DENSE = 1,      /* any dim order without gaps or repeats; kernrig copies others */
@@ -227,12 +226,15 @@ __attribute__((weak, visibility("default"))) void kr_library_table(kr_library *r
 #endif
 
 /* KR_KERNEL(function, .schema = "…", .dtypes = …); enters function in its library's table. */
-#define KR_KERNEL(function, ...)                                                             \
-    static const kr_kernel function##_kernel = { .name = #function, .run = function, __VA_ARGS__ }; \
-    __attribute__((used, retain, section("kr_kernels")))                                     \
-    static const kr_kernel *const function##_entry = &function##_kernel
+#define KR_KERNEL(function, ...)                                                            \
+    static const kr_kernel function##_kernel = { .name = #function,                         \
+                                                 .run = function,                           \
+                                                 __VA_ARGS__ };                             \
+    __attribute__((used, retain,                                                            \
+                   section("kr_kernels"))) static const kr_kernel *const function##_entry = \
+        &function##_kernel
 
-/* ---- Arguments by the types of the schema. Memory of inputs is read-only, hence const. --------- */
+/* Arguments by the types of the schema. Memory of inputs is read-only, hence const. */
 static inline bool kr_is_none(const kr_value *v) { return v->tag == KR_TAG_NONE; }
 
 /* Tensor; of Tensor? it may be NULL. */
@@ -270,7 +272,7 @@ static inline int64_t kr_int(const kr_value *v)
 static inline double kr_double(const kr_value *v)
 {
     return v->tag == KR_TAG_DOUBLE ? v->as.real
-         : v->tag == KR_TAG_BOOL   ? (double) v->as.boolean
+           : v->tag == KR_TAG_BOOL ? (double) v->as.boolean
                                    : (double) v->as.integer;
 }
 

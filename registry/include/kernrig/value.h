@@ -26,7 +26,7 @@ typedef struct kr_tensor_ref {
     kr_number number;
 } kr_tensor_ref;
 
-/* ---- As given -------------------------------------------------------------------------------- */
+/* As given. */
 typedef enum kr_kind {
     KR_KIND_NONE,
     KR_KIND_BOOL,
@@ -59,7 +59,7 @@ typedef struct kr_argument {
     kr_given value;
 } kr_argument;
 
-/* ---- As bound -------------------------------------------------------------------------------- */
+/* As bound. */
 enum { KR_NO_TENSOR = UINT32_MAX };
 
 typedef struct kr_bound_value {

@@ -82,8 +82,7 @@ static void on_idle(void *cookie)
     drop(connection, "it stalled");
 }
 
-/* ---- Replies
- * ------------------------------------------------------------------------------------------- */
+/* Replies. */
 
 /* Replies are small: a socket that does not take one whole belongs to a peer that does not read. */
 static bool send_reply(struct connection *connection, struct wire_writer *w, const int *fds,
@@ -142,8 +141,7 @@ static bool fetch(struct connection *connection, const struct local_request *req
     return send_reply(connection, &w, fds, request->n_handles);
 }
 
-/* ---- Requests
- * --------------------------------------------------------------------------------------------- */
+/* Requests. */
 
 /* Serves what the bytes complete; false if the connection is to be dropped. */
 static bool serve(struct connection *connection, const uint8_t *bytes, size_t n)

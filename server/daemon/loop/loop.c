@@ -88,8 +88,7 @@ void loop_post(struct loop *loop, struct loop_task *task)
     uv_async_send(&loop->wake);
 }
 
-/* ---- Descriptors
- * ---------------------------------------------------------------------------------- */
+/* Descriptors. */
 
 struct watch {
     uv_poll_t poll;
@@ -165,8 +164,7 @@ int watch_release(struct watch *watch)
     return fd;
 }
 
-/* ---- Timers
- * ------------------------------------------------------------------------------------------ */
+/* Timers. */
 
 struct timer {
     uv_timer_t uv;

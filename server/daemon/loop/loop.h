@@ -20,8 +20,7 @@ uv_loop_t *loop_uv(struct loop *loop);
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
-/* ---- From other threads ------------------------------------------------------------------------
- */
+/* From other threads. */
 /* A task is a member of what it is about; whoever posts it gives it to the loop's thread. */
 struct loop_task {
     struct loop_task *next;
@@ -30,8 +29,7 @@ struct loop_task {
 /* Tasks of one thread run in the order in which they were posted. */
 void loop_post(struct loop *loop, struct loop_task *task);
 
-/* ---- Descriptors
- * --------------------------------------------------------------------------------- */
+/* Descriptors. */
 struct watch;
 /* events: UV_READABLE, UV_WRITABLE, UV_DISCONNECT; a negative status of libuv in error. */
 typedef void (*watch_fn)(void *cookie, int events, int error);
@@ -45,8 +43,7 @@ struct watch *watch_close(struct watch *watch);
 /* Ends the watch and gives the descriptor back. */
 int watch_release(struct watch *watch);
 
-/* ---- Timers
- * ---------------------------------------------------------------------------------------- */
+/* Timers. */
 struct timer;
 typedef void (*timer_fn)(void *cookie);
 /* Fires once, after ms at the least; NULL without memory. It must be cancelled all the same. */

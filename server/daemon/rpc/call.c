@@ -21,8 +21,7 @@ static void unref(struct rpc_call *call)
     rpc_leave(rpc, false);
 }
 
-/* ---- The end
- * ---------------------------------------------------------------------------------------- */
+/* The end. */
 
 static void cancel_on_loop(struct loop_task *task)
 {
@@ -57,8 +56,7 @@ static void watch_for_end(struct rpc_call *call)
         unref(call);
 }
 
-/* ---- The answer
- * ---------------------------------------------------------------------------------------- */
+/* The answer. */
 
 static void on_sent(struct rpc_tag *tag, bool ok)
 {
@@ -128,8 +126,7 @@ struct session *call_session(struct rpc_call *call, ProtobufCBinaryData token)
     return session;
 }
 
-/* ---- The beginning
- * --------------------------------------------------------------------------------------- */
+/* The beginning. */
 
 static void begin_on_loop(struct loop_task *task)
 {

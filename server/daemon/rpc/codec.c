@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/codec.h"
 
-/* ---- Requests
- * --------------------------------------------------------------------------------------------- */
+/* Requests. */
 
 static int get_tensor(const Kernrig__V1__Tensor *tensor, kr_tensor_ref *ret, kr_error *err)
 {
@@ -123,8 +122,7 @@ int codec_get_call(const Kernrig__V1__Call *call, kr_arena *arena, struct call_r
     return 0;
 }
 
-/* ---- Results
- * ---------------------------------------------------------------------------------------------- */
+/* Results. */
 
 static char *text(const char *constant) { return (char *) (uintptr_t) (constant ? constant : ""); }
 

@@ -46,8 +46,7 @@ static void unref(struct stream *stream)
     free(stream);
 }
 
-/* ---- Looking things up
- * --------------------------------------------------------------------------------- */
+/* Looking things up. */
 
 /* Whether name is prefix.part, or prefix.part.something. */
 static bool names(const char *package, const char *part, const char *name)
@@ -91,8 +90,7 @@ static const file_descriptor *find_symbol(const struct stream *stream, const cha
     return NULL;
 }
 
-/* ---- Answers
- * --------------------------------------------------------------------------------------------- */
+/* Answers. */
 
 /* Every answer repeats its question. */
 static response begin_answer(question *q)
@@ -202,8 +200,7 @@ static grpc_byte_buffer *answer(const struct stream *stream, question *q, kr_are
                 : answer_error(q, GRPC_STATUS_NOT_FOUND, "no such file or symbol");
 }
 
-/* ---- The stream
- * -------------------------------------------------------------------------------------------- */
+/* The stream. */
 
 static void on_ended(struct rpc_tag *tag, bool ok)
 {

@@ -67,8 +67,7 @@ void rpc_leave(struct rpc *rpc, bool is_stream)
     }
 }
 
-/* ---- Requests
- * ------------------------------------------------------------------------------------------- */
+/* Requests. */
 
 static void on_request(struct rpc_tag *tag, bool ok);
 
@@ -146,8 +145,7 @@ static int register_methods(struct rpc *rpc, kr_error *err)
     return 0;
 }
 
-/* ---- The thread
- * ------------------------------------------------------------------------------------------- */
+/* The thread. */
 
 static void *drain(void *argument)
 {
@@ -250,8 +248,7 @@ void rpc_accept(struct rpc *rpc, int fd)
     grpc_server_credentials_release(credentials);
 }
 
-/* ---- The way down
- * -------------------------------------------------------------------------------------------- */
+/* The way down. */
 
 static void finish_on_loop(struct loop_task *task)
 {

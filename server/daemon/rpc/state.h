@@ -55,8 +55,7 @@ bool rpc_batch(grpc_call *call, const grpc_op *ops, size_t n, struct rpc_tag *ta
 unsigned rpc_enter(struct rpc *rpc, bool is_stream);
 void rpc_leave(struct rpc *rpc, bool is_stream);
 
-/* ---- Unary methods
- * ------------------------------------------------------------------------------------ */
+/* Unary methods. */
 struct rpc_call;
 
 /* One RPC. A file that has one ends with RPC_METHOD(Name, ...): the linker collects them, and
@@ -108,8 +107,7 @@ grpc_byte_buffer *rpc_pack(const ProtobufCMessage *message);
 ProtobufCMessage *rpc_unpack(const ProtobufCMessageDescriptor *descriptor,
                              grpc_byte_buffer *payload, kr_arena *arena);
 
-/* ---- Services that never leave the gRPC thread
- * ------------------------------------------------------------ */
+/* Services that never leave the gRPC thread. */
 /* Registers a path with the server; before it starts. */
 void *rpc_register(struct rpc *rpc, const char *path, bool has_payload);
 void health_register(struct rpc *rpc);

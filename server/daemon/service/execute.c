@@ -11,8 +11,7 @@ enum { DEFAULT_TIMEOUT_US = 60000000 };
 
 static void advance(struct execution *e);
 
-/* ---- One call: bound, checked, and given to a lane
- * ----------------------------------------------------- */
+/* One call: bound, checked, and given to a lane. */
 
 static int check_request(const struct execution *e, const struct call_request *request,
                          kr_error *err)
@@ -151,8 +150,7 @@ static void end_call(struct execution *e)
     e->op = NULL;
 }
 
-/* ---- The list
- * ---------------------------------------------------------------------------------------------- */
+/* The list. */
 
 static void forget(struct execution *e)
 {
@@ -256,8 +254,7 @@ void executions_end(struct session *session, const kr_error *why)
     }
 }
 
-/* ---- What becomes of the call
- * --------------------------------------------------------------------------------- */
+/* What becomes of the call. */
 
 void execution_started(struct execution *e)
 {

@@ -9,8 +9,7 @@
 
 static void go_on(struct lane *lane);
 
-/* ---- What the worker says
- * ------------------------------------------------------------------------------ */
+/* What the worker says. */
 
 static void on_kernel(void *cookie, const struct wire_kernel *kernel)
 {
@@ -64,8 +63,7 @@ static void on_died(void *cookie, const struct wire_died *died)
     go_on(lane);
 }
 
-/* ---- The queue
- * ------------------------------------------------------------------------------------------ */
+/* The queue. */
 
 static int map_tensor(struct worker *worker, const struct buffer *buffer, bool writable,
                       kr_error *err)

@@ -108,9 +108,7 @@ void outcome_died(struct execution *e, const struct wire_died *died, const char 
     result->printed = keep(e, died->printed);
 }
 
-/* ---- Answers
- * --------------------------------------------------------------------------------------------------
- */
+/* Answers. */
 
 /* Whether an output may have been given this shape; of one that lacked room only the form counts.
  */

@@ -86,8 +86,7 @@ uint64_t service_sessions(const struct service *service)
 }
 uint64_t service_busy(const struct service *service) { return service->n_busy; }
 
-/* ---- Sessions
- * ---------------------------------------------------------------------------------------- */
+/* Sessions. */
 
 static int refuse_if_stopping(const struct service *service, kr_error *err)
 {
@@ -121,8 +120,7 @@ void service_end_session(struct service *service, struct session *session, const
         session_end(service->sessions, session, why);
 }
 
-/* ---- Buffers
- * ------------------------------------------------------------------------------------------- */
+/* Buffers. */
 
 int service_create_buffers(struct service *service, const struct session *session,
                            const uint64_t *sizes, size_t n, struct buffer **ret, kr_error *err)

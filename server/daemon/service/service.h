@@ -54,8 +54,7 @@ uint64_t service_sessions(const struct service *service);
 /* Calls that wait or run, of all sessions. */
 uint64_t service_busy(const struct service *service);
 
-/* ---- Sessions and buffers -----------------------------------------------------------------------
- */
+/* Sessions and buffers. */
 KR_CHECK int service_open_session(struct service *service, uid_t uid, pid_t pid, const char *client,
                                   struct session **ret, kr_error *err);
 /* NULL with a NO_SESSION error. */

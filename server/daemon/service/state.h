@@ -78,8 +78,7 @@ struct execution {
     uint32_t n_tried;
 };
 
-/* ---- lane.c
- * ---------------------------------------------------------------------------------------- */
+/* lane.c. */
 /* The session's lane for a library; made where there is none. */
 KR_CHECK int lane_of(struct service *service, struct session *session, struct library *library,
                      struct lane **ret, kr_error *err);
@@ -95,8 +94,7 @@ void lanes_close(struct service *service, const struct session *session);
 /* Frees the lanes of a session, in which nothing may wait any more. */
 void lanes_free(struct service *service, const struct session *session);
 
-/* ---- execute.c
- * -------------------------------------------------------------------------------------- */
+/* execute.c. */
 void execution_answered(struct execution *execution, const struct wire_answer *answer);
 void execution_died(struct execution *execution, const struct wire_died *died,
                     const char *load_failure);
@@ -106,8 +104,7 @@ void execution_started(struct execution *execution);
 /* Refuses all executions of a session. */
 void executions_end(struct session *session, const kr_error *why);
 
-/* ---- outcome.c: what became of a call, put into words
- * ------------------------------------------------ */
+/* outcome.c: what became of a call, put into words. */
 /* Each fills in the result of the call under way. */
 void outcome_failed(struct execution *execution, const kr_error *why);
 void outcome_died(struct execution *execution, const struct wire_died *died,
@@ -119,8 +116,7 @@ void outcome_answered(struct execution *execution, const struct wire_answer *ans
 bool outcome_is_honest(const struct execution *execution, const struct wire_answer *answer,
                        kr_error *why);
 
-/* ---- library.c
- * --------------------------------------------------------------------------------------- */
+/* library.c. */
 struct library *library_of(struct service *service, const kr_kernel_info *kernel);
 /* A worker that has loaded the library, or is about to. */
 KR_CHECK int library_worker(struct library *library, const struct worker_handlers *handlers,

@@ -42,8 +42,7 @@ struct worker {
 /* Frames are big, and the loop's thread handles one at a time. */
 static uint8_t incoming[WIRE_FRAME_MAX], outgoing_bytes[WIRE_FRAME_MAX];
 
-/* ---- The end
- * ----------------------------------------------------------------------------------------- */
+/* The end. */
 
 static void drop_maps(struct worker *worker)
 {
@@ -130,8 +129,7 @@ static void on_exit_(uv_process_t *process, int64_t status, int signal)
         uv_close((uv_handle_t *) process, on_closed);
 }
 
-/* ---- What it says
- * --------------------------------------------------------------------------------------- */
+/* What it says. */
 
 static int send_frame(struct worker *worker, const struct wire_writer *w, const int *fds,
                       uint32_t n_fds, kr_error *err)
@@ -306,9 +304,7 @@ static void on_socket(void *cookie, int events, int error)
         on_readable(worker);
 }
 
-/* ---- Starting
- * ------------------------------------------------------------------------------------------------
- */
+/* Starting. */
 
 static int spawn(struct worker *worker, int socket, kr_error *err)
 {
@@ -389,8 +385,7 @@ void worker_set_handlers(struct worker *worker, const struct worker_handlers *ha
 bool worker_is_ready(const struct worker *worker) { return worker->state == READY; }
 pid_t worker_pid(const struct worker *worker) { return worker->process.pid; }
 
-/* ---- Buffers and calls
- * ------------------------------------------------------------------------------------ */
+/* Buffers and calls. */
 
 static struct mapped *find_mapped(const struct worker *worker, uint64_t buffer)
 {

@@ -386,7 +386,7 @@ static void a_kind_that_does_not_exist_is_refused(void **state)
     refuses("Tensor[]", &strange, KR_CODE_TYPE, "must be Tensor[], not unknown kind");
 }
 
-/* ---- Numbers as tensors ---------------------------------------------------------------------- */
+/* Numbers as tensors. */
 
 static void a_number_is_wrapped_where_the_operator_allows_it(void **state)
 {

@@ -67,7 +67,7 @@ static void refuses(const char *schema_text, const char *text, const char *reaso
     kr_schema_free(schema);
 }
 
-/* ---- Reading and writing --------------------------------------------------------------------- */
+/* Reading and writing. */
 
 static void the_spellings_of_one_key_are_one_key(void **state)
 {
@@ -290,7 +290,7 @@ static void what_lies_beyond_a_dim_order_does_not_count(void **state)
     assert_true(kr_key_hash(&a) == kr_key_hash(&b));
 }
 
-/* ---- The key of a call ----------------------------------------------------------------------- */
+/* The key of a call. */
 
 static kr_bound_tensor tensor(uint8_t dtype, int64_t rows, int64_t columns, bool transposed)
 {

@@ -109,7 +109,7 @@ static void says(const kr_registry *registry, kr_query query, const char *expect
     assert_ptr_equal(found, &untouched);
 }
 
-/* ---- The rules ------------------------------------------------------------------------------- */
+/* The rules. */
 
 static void an_exact_key_is_before_the_fallback(void **state)
 {
@@ -247,7 +247,7 @@ static void what_is_removed_is_not_asked_any_more(void **state)
     answers(registry, relu_query(registry, KR_SCOPE_GLOBAL, NULL), "stock");
 }
 
-/* ---- The errors ------------------------------------------------------------------------------ */
+/* The errors. */
 
 static void an_error_tells_what_each_kernel_takes(void **state)
 {

@@ -55,7 +55,7 @@ static uint32_t draw(struct model *model, uint32_t below)
     return (uint32_t) (model->random >> 33) % below;
 }
 
-/* ---- The model's answers --------------------------------------------------------------------- */
+/* The model's answers. */
 
 struct question {
     int operator_, scope, key, dtype, name; /* name -1: of any provider */
@@ -159,7 +159,7 @@ static void ask_everything(struct model *model)
     }
 }
 
-/* ---- Changes --------------------------------------------------------------------------------- */
+/* Changes. */
 
 static bool is_duplicate(const struct model *model, const struct kernel *kernel, int until)
 {

@@ -74,7 +74,7 @@ static kr_scope add_scope(kr_registry *registry, kr_scope parent, const char *na
     return scope;
 }
 
-/* ---- What is kept ---------------------------------------------------------------------------- */
+/* What is kept. */
 
 static void what_a_kernel_says_is_copied(void **state)
 {
@@ -251,7 +251,7 @@ static void kernels_are_listed_as_they_would_be_asked(void **state)
     assert_null(kr_registry_kernel(registry, op, 9));
 }
 
-/* ---- What is refused ------------------------------------------------------------------------- */
+/* What is refused. */
 
 static void refuses(kr_registry *registry, kr_kernel_description description, int code,
                     const char *text)

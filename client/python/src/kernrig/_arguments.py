@@ -43,9 +43,13 @@ class Output:
         region: the region that it lies in, if it is on shared memory.
         copy: its copy, if it is not.
         is_grown: whether it has been given room once already.
+        is_emptied: whether the daemon was told that it has no elements, to give it any shape.
     """
 
-    __slots__ = ("argument", "copy", "is_grown", "item", "message", "region", "tensor", "view")
+    __slots__ = (
+        *("argument", "copy", "is_emptied", "is_grown", "item"),
+        *("message", "region", "tensor", "view"),
+    )
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class Output:
         self.region = region
         self.copy: Copy | None = None
         self.is_grown = False
+        self.is_emptied = False
 
 
 class Arguments:

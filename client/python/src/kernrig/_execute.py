@@ -164,8 +164,10 @@ class Executor:
             try:
                 reply = self._channel.execute(request, timeout)
             except KernelTimeout as error:
-                error.operator = prepared[0].operator._name if len(prepared) == 1 else ""
-                raise
+                names = ", ".join(dict.fromkeys(each.operator._name for each in prepared))
+                raise KernelTimeout(
+                    f"{names}: {error}", operator=names, limit=error.limit
+                ) from error.__cause__
             self.generation = reply.generation
             if len(reply.results) != len(prepared):
                 raise InternalError(
@@ -258,6 +260,7 @@ class Executor:
             call.moves[index] = self._memory.lease(region, size)
             message.buffer, message.offset, message.capacity = region.handle, 0, region.size
         # What it held is given up, as resize_ does. Its old sizes may be larger than the new place.
+        output.is_emptied = True
         del message.sizes[:], message.strides[:]
         message.sizes.append(0)
         message.strides.append(1)
@@ -265,9 +268,15 @@ class Executor:
 
     def _take_outputs(self, call: _Prepared, outputs: execute_pb2.Outputs) -> None:
         """Gives the caller's outputs their new shapes, and their elements if they were copied."""
-        for reshaped in outputs.reshaped:
-            index = call.output(reshaped)
-            self._reshape(call, index, tuple(reshaped.sizes), tuple(reshaped.strides))
+        shapes = {
+            call.output(reshaped): (tuple(reshaped.sizes), tuple(reshaped.strides))
+            for reshaped in outputs.reshaped
+        }
+        for index, output in enumerate(call.arguments.outputs):
+            if output.is_emptied:
+                shapes.setdefault(index, ((0,), (1,)))
+        for index, (sizes, strides) in shapes.items():
+            self._reshape(call, index, sizes, strides)
         for output in call.arguments.outputs:
             if output.copy is not None:
                 copy_back(output.copy)

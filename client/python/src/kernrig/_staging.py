@@ -137,8 +137,8 @@ class Block:
             copy.room = region.size - copy.offset if is_alone else 0
         if self.is_raw:
             ctypes.memmove(region.address + start, self.low, self.high - self.low)
-        elif self.size:
-            _of_copy(self.copies[0])[...] = _of_view(self.copies[0].view)
+        else:
+            copy_in(self.copies[0])
 
 
 def _key(view: View) -> tuple[Any, ...]:
@@ -242,8 +242,13 @@ class Staging:
         self._regions = []
 
 
+def copy_in(copy: Copy) -> None:
+    """Copies a tensor's elements to the place that its copy has been given."""
+    if 0 not in copy.view.sizes:
+        _of_copy(copy)[...] = _of_view(copy.view)
+
+
 def copy_back(copy: Copy) -> None:
     """Copies an output's elements to the caller's tensor."""
-    view = copy.view
-    if 0 not in view.sizes:
-        _of_view(view)[...] = _of_copy(copy)
+    if 0 not in copy.view.sizes:
+        _of_view(copy.view)[...] = _of_copy(copy)

@@ -24,8 +24,7 @@ static int clean(void **state)
     return 0;
 }
 
-/* ---- Posted tasks
- * ---------------------------------------------------------------------------------------- */
+/* Posted tasks. */
 
 enum { THREADS = 4, TASKS = 5000 };
 struct task {
@@ -71,9 +70,7 @@ static void every_posted_task_runs_once_in_its_thread_s_order(void **state)
     assert_true(in_order);
 }
 
-/* ---- Watches
- * ------------------------------------------------------------------------------------------------
- */
+/* Watches. */
 
 static int n_events;
 static struct watch *watch;
@@ -131,9 +128,7 @@ static void what_cannot_be_watched_is_an_error_and_closed(void **state)
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-/* ---- Timers
- * ---------------------------------------------------------------------------------------------------
- */
+/* Timers. */
 
 static int n_fired;
 

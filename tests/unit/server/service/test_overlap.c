@@ -98,8 +98,7 @@ static void a_spent_budget_counts_as_overlap(void **state)
     assert_int_equal(overlap_of(&a, &b, &budget), OVERLAP_PARTIAL);
 }
 
-/* ---- Against counting every byte
- * -------------------------------------------------------------------- */
+/* Against counting every byte. */
 
 enum { BYTES = 4096 };
 

@@ -171,8 +171,7 @@ static void parallel_for_covers_the_range_once(void **state)
     assert_int_equal(sum, 5250);
 }
 
-/* ---- Copies for kernels that do not take strides
- * -------------------------------------------------------------- */
+/* Copies for kernels that do not take strides. */
 
 static void strided_tensors_are_copied_for_a_contiguous_kernel_and_back(void **state)
 {

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors on shared memory: Runtime.empty, zeros and tensor."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kernrig import _dtypes
+from kernrig._memory import Memory
+from kernrig._staging import Copy, copy_in
+from kernrig._tensors import (
+    NUMPY,
+    TORCH,
+    Growing,
+    Library,
+    Unfit,
+    contiguous_strides,
+    dense_strides,
+    library_of,
+)
+from kernrig.errors import ArgumentTypeError, DTypeError, InvalidArgument, ShapeError
+
+
+def _wanted(dtype: Any) -> tuple[Library, int]:
+    """The library and the dtype that a dtype argument asks for."""
+    torch: Any = sys.modules.get("torch")
+    kind = getattr(torch, "dtype", None)
+    if isinstance(kind, type) and isinstance(dtype, kind):
+        library: Library = TORCH
+        number = _dtypes.of_torch(dtype)
+    else:
+        library = NUMPY
+        number = _dtypes.parse(dtype) if isinstance(dtype, str) else _of_numpy_like(dtype)
+    if number is None:
+        raise DTypeError(f"dtype {dtype!r}: kernels take {_dtypes.SUPPORTED}")
+    return library, number
+
+
+def _of_numpy_like(dtype: Any) -> int | None:
+    if dtype is None:
+        raise ArgumentTypeError("a dtype is needed: torch.float32, np.float32 or 'f32'")
+    try:
+        return _dtypes.of_numpy(np.dtype(dtype))
+    except TypeError as error:
+        raise ArgumentTypeError(f"dtype {dtype!r} is no dtype: {error}") from error
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    try:
+        sizes: tuple[int, ...] = (operator.index(shape),)
+    except TypeError:
+        try:
+            sizes = tuple([operator.index(size) for size in shape])
+        except TypeError as error:
+            raise ArgumentTypeError(f"shape {shape!r} is no shape: {error}") from error
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"shape {list(sizes)} has a negative size")
+    return sizes
+
+
+def _bytes(sizes: tuple[int, ...], dtype: int) -> int:
+    size = _dtypes.SIZES[dtype]
+    for length in sizes:
+        size *= length
+    return size
+
+
+def empty(memory: Memory, shape: int | Iterable[int], dtype: Any, is_zero: bool) -> Any:
+    """A contiguous tensor; see Runtime.empty."""
+    library, number = _wanted(dtype)
+    sizes = _sizes(shape)
+    size = _bytes(sizes, number)
+    (region,) = memory.allocate([size])
+    if is_zero and region.is_used:
+        ctypes.memset(region.address, 0, region.size)
+    lease = memory.lease(region, size)
+    return library.make(lease, number, sizes, contiguous_strides(sizes, _dtypes.SIZES[number]))
+
+
+def tensor(memory: Memory, data: Any, dtype: Any) -> Any:
+    """A copy of data; see Runtime.tensor."""
+    library = library_of(type(data))
+    if library is None:
+        try:
+            data = np.asarray(data)
+        except ValueError as error:  # lists of different lengths
+            raise InvalidArgument(f"the data is no tensor: {error}") from error
+        library = NUMPY
+    wanted = _wanted(dtype) if dtype is not None else None
+    if wanted is not None:
+        data, library = _converted(data, library, *wanted)
+    try:
+        view = library.view(_detached(data), False)
+    except Unfit as unfit:
+        raise unfit.cls(f"the data {unfit.text}") from unfit.__cause__
+    size = _bytes(view.sizes, view.dtype)
+    (region,) = memory.allocate([size])
+    lease = memory.lease(region, size)
+    copy = Copy(view, is_output=False)
+    copy.region, copy.strides = region, dense_strides(view)
+    copy_in(copy)
+    target = TORCH if library is TORCH else NUMPY
+    return target.make(lease, view.dtype, view.sizes, copy.strides)
+
+
+def growing(memory: Memory, dtype: str) -> Growing:
+    """An output of a kernel that chooses its shape."""
+    number = _wanted(dtype)[1]
+    (region,) = memory.allocate([0])
+    return Growing(memory.lease(region, 0), number)
+
+
+def _detached(data: Any) -> Any:
+    return data.detach() if library_of(type(data)) is TORCH else data
+
+
+def _converted(data: Any, library: Library, target: Library, number: int) -> tuple[Any, Library]:
+    """The data in another dtype, by the library that it is in; PyTorch's or numpy's at the end."""
+    if library is TORCH:
+        return data.detach().to(_dtypes.to_torch(number)), target
+    if library is not NUMPY:
+        data = np.from_dlpack(data)
+    return data.astype(_dtypes.to_numpy(number), copy=False), target

@@ -6,8 +6,8 @@ PYTHON := $(VENV)/bin/python
 
 # Runs a demo and a client; and what the tests add.
 DEMO_REQUIREMENTS := grpcio-tools==1.75.1
-TEST_REQUIREMENTS := pytest pytest-timeout mypy ruff types-protobuf grpc-stubs grpcio-reflection \
-                     grpcio-health-checking
+TEST_REQUIREMENTS := pytest pytest-timeout mypy ruff types-protobuf grpc-stubs \
+                     grpcio-reflection==1.75.1 grpcio-health-checking==1.75.1
 TORCH_REQUIREMENTS := torch==2.15.0 numpy expecttest pytest pytest-timeout
 
 PACKAGES_BUILD := build/.packages-build

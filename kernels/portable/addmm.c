@@ -4,7 +4,6 @@
  * Where beta is 0, self is not looked at, so that a NaN in it does not matter. Sums are kept in
  * double, or in int64_t, which wraps, until the result is rounded once. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "context.h"
 #include "dtype.h"

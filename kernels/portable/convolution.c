@@ -6,8 +6,6 @@
  * when the product needs them. A transposed convolution is the transposed weight times the input,
  * and adds each row of that product to the places where its tap goes. There each window is met
  * only where it is: a NaN in the weight goes no further than in PyTorch. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "context.h"

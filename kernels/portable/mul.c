@@ -5,8 +5,8 @@
 #include "pointwise.h"
 #include "shape.h"
 
-BINARY_LOOPS(mul, a *b);
-BINARY_LOOPS(mul_by_number, a *k);
+BINARY_LOOPS(mul, (a * b));
+BINARY_LOOPS(mul_by_number, (a * k));
 
 static kr_status mul_out(kr_context *ctx, const kr_value *args, kr_value *rets)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* aten::relu.out: self where it is not below zero, else 0. A NaN and -0.0 are not below zero and
  * stay what they are. */
-#include "context.h"
 #include "pointwise.h"
 
 UNARY_LOOPS(relu, a < 0 ? 0 : a);

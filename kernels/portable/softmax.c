@@ -7,8 +7,6 @@
 #include <math.h>
 
 #include "context.h"
-#include "dtype.h"
-#include "elements.h"
 #include "lines.h"
 #include "shape.h"
 

@@ -11,7 +11,7 @@
 /* x86's conversion of a float to an integer, where C leaves the result open. */
 static inline int32_t int32_of(double value)
 {
-    return value > -0x1p31 - 1 && value < 0x1p31 ? (int32_t) value : INT32_MIN;
+    return value >= -0x1p31 && value < 0x1p31 ? (int32_t) value : INT32_MIN;
 }
 
 static inline int64_t int64_of(double value)

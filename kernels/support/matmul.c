@@ -114,7 +114,8 @@ kr_status matmul_open(kr_context *ctx, matmul *m)
     return m->room ? KR_OK : KR_E_MEMORY;
 }
 
-/* Rows [begin, begin + depth) of b in panels; what the last panel has too much is zero. */
+/* Rows [begin, begin + depth) of b in panels. What the last panel has too much is zero: the sums of
+ * it are not used, but with denormal rubbish they would take long. */
 static void pack_b(const matmul *m, const block *w, int64_t begin, int64_t depth, int64_t column,
                    int64_t n)
 {

@@ -3,11 +3,17 @@
  *
  * A kernel gives an expression; broadcasting, promotion, strides and casts happen here. The
  * expression is compiled once for each type of arithmetic. Its loops claim that no iteration
- * depends on another (ivdep), which holds also where out is exactly one of the inputs. */
+ * depends on another, which holds also where out is exactly one of the inputs. */
 #ifndef KR_SUPPORT_POINTWISE_H
 #define KR_SUPPORT_POINTWISE_H
 
 #include <kernrig/kernel.h>
+
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 typedef struct unary_loops {
     void (*f32)(int64_t n, float *out, const float *a);
@@ -23,14 +29,14 @@ typedef struct binary_loops {
 } binary_loops;
 
 /* UNARY_LOOPS(name, expression in a) defines the unary_loops `name`. */
-#define UNARY_LOOP_(name, T, expression)                     \
-    static void name##_##T(int64_t n, T *out, const T *x)    \
-    {                                                        \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) \
-        {                                                    \
-            const T a = x[i];                                \
-            out[i] = (T) (expression);                       \
-        }                                                    \
+#define UNARY_LOOP_(name, T, expression)                  \
+    static void name##_##T(int64_t n, T *out, const T *x) \
+    {                                                     \
+        INDEPENDENT for (int64_t i = 0; i < n; i++)       \
+        {                                                 \
+            const T a = x[i];                             \
+            out[i] = (T) (expression);                    \
+        }                                                 \
     }
 #define UNARY_LOOPS(name, expression)      \
     UNARY_LOOP_(name, float, expression)   \
@@ -43,7 +49,7 @@ typedef struct binary_loops {
     static void name##_##T(int64_t n, T *out, const T *x, const T *y, K k) \
     {                                                                      \
         (void) k;                                                          \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)               \
+        INDEPENDENT for (int64_t i = 0; i < n; i++)                        \
         {                                                                  \
             const T a = x[i], b = y[i];                                    \
             (void) b;                                                      \

@@ -24,9 +24,8 @@ static void *keep(host *h, void *block)
     return block;
 }
 
-__attribute__((format(printf, 3, 4))) static kr_status context_fail(kr_context *ctx,
-                                                                    kr_status status,
-                                                                    const char *format, ...)
+__attribute__((format(printf, 3, 4))) static kr_status
+context_fail(kr_context *ctx, kr_status status, const char *format, ...)
 {
     host *h = ctx->worker;
     va_list arguments;
@@ -214,9 +213,8 @@ static double decode(uint16_t bits, int fraction, int bias)
 {
     const int exponent = (bits & 0x7FFF) >> fraction, mantissa = bits & ((1 << fraction) - 1);
     double value = exponent == 0x7FFF >> fraction ? (mantissa ? NAN : INFINITY)
-                   : exponent == 0
-                       ? ldexp(mantissa, 1 - bias - fraction)
-                       : ldexp(mantissa + (1 << fraction), exponent - bias - fraction);
+                   : exponent == 0                ? ldexp(mantissa, 1 - bias - fraction)
+                                   : ldexp(mantissa + (1 << fraction), exponent - bias - fraction);
     return bits & 0x8000 ? -value : value;
 }
 
@@ -249,18 +247,10 @@ double host_real(const kr_tensor *t, int64_t linear)
     float single = 0;
     double value = 0;
     switch (t->dtype) {
-    case KR_FLOAT16:
-        memcpy(&bits, place, sizeof bits);
-        return decode(bits, 10, 15);
-    case KR_BFLOAT16:
-        memcpy(&bits, place, sizeof bits);
-        return decode(bits, 7, 127);
-    case KR_FLOAT32:
-        memcpy(&single, place, sizeof single);
-        return (double) single;
-    case KR_FLOAT64:
-        memcpy(&value, place, sizeof value);
-        return value;
+    case KR_FLOAT16: memcpy(&bits, place, sizeof bits); return decode(bits, 10, 15);
+    case KR_BFLOAT16: memcpy(&bits, place, sizeof bits); return decode(bits, 7, 127);
+    case KR_FLOAT32: memcpy(&single, place, sizeof single); return (double) single;
+    case KR_FLOAT64: memcpy(&value, place, sizeof value); return value;
     default: return (double) host_int(t, linear);
     }
 }

@@ -39,15 +39,22 @@ int host_teardown(void **state);
 void host_forget(host *h);
 
 /* SIZES(2, 3) is a rank and its sizes; NO_SIZES those of a tensor without dims. */
-#define SIZES(...)                                                    \
-    (int) (sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), \
-        (const int64_t[]){ __VA_ARGS__ }
+#define SIZES(...)                                                                        \
+    (int) (sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), (const int64_t[]) \
+    {                                                                                     \
+        __VA_ARGS__                                                                       \
+    }
 #define NO_SIZES 0, (const int64_t *) NULL
-#define REALS(...) \
-    (int64_t)(sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double)), (const double[]){ __VA_ARGS__ }
-#define INTS(...)                                                          \
-    (int64_t)(sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), \
-        (const int64_t[]){ __VA_ARGS__ }
+#define REALS(...)                                                                        \
+    (int64_t)(sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double)), (const double[]) \
+    {                                                                                     \
+        __VA_ARGS__                                                                       \
+    }
+#define INTS(...)                                                                            \
+    (int64_t)(sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), (const int64_t[]) \
+    {                                                                                        \
+        __VA_ARGS__                                                                          \
+    }
 
 /* A contiguous tensor whose bytes are all 0x5B. */
 kr_tensor *host_tensor(host *h, kr_dtype dtype, int dim, const int64_t *sizes);

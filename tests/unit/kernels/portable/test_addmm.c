@@ -43,8 +43,8 @@ static void self_is_expanded(void **state)
     kr_tensor *one = host_ints(h, KR_FLOAT32, SIZES(2, 1), INTS(1, 1));
     kr_tensor *row = host_ints(h, KR_FLOAT32, SIZES(1, 3), INTS(1, 2, 3));
     kr_tensor *out = host_empty(h, KR_FLOAT32, 6);
-    addmm(h, host_ints(h, KR_FLOAT32, SIZES(3), INTS(10, 20, 30)), one, row, integer(1),
-          integer(1), out);
+    addmm(h, host_ints(h, KR_FLOAT32, SIZES(3), INTS(10, 20, 30)), one, row, integer(1), integer(1),
+          out);
     host_has_reals(out, REALS(11, 22, 33, 11, 22, 33));
     addmm(h, host_ints(h, KR_FLOAT32, SIZES(2, 1), INTS(10, 20)), one, row, integer(1), integer(1),
           out);
@@ -90,8 +90,10 @@ static void an_empty_product_is_zero(void **state)
     kr_tensor *out = host_empty(h, KR_FLOAT32, 4);
     addmm(h, self, a, b, integer(2), real(NAN), out);
     host_has_reals(out, REALS(2, 4, 6, 8));
-    addmm(h, self, b, host_tensor(h, KR_FLOAT32, SIZES(2, 2)), integer(1), integer(1),
-          host_empty(h, KR_FLOAT32, 0));
+    kr_tensor *no_rows = host_empty(h, KR_FLOAT32, 0);
+    addmm(h, host_ints(h, KR_FLOAT32, SIZES(2), INTS(1, 2)), b,
+          host_tensor(h, KR_FLOAT32, SIZES(2, 2)), integer(1), integer(1), no_rows);
+    host_has_sizes(no_rows, SIZES(0, 2));
     addmm(h, self, a, b, integer(0), integer(1), out);
     host_has_reals(out, REALS(0, 0, 0, 0));
 }

@@ -13,10 +13,9 @@ static void argmax(host *h, kr_tensor *self, kr_value dim, bool keepdim, kr_tens
 static void the_first_of_equals_and_the_first_nan_win(void **state)
 {
     host *h = *state;
-    kr_tensor *self = host_reals(
-        h, KR_FLOAT32, SIZES(4, 4),
-        REALS(1, NAN, 3, NAN, 5, 5, 2, 5, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -0.0, 0, 0,
-              -1));
+    kr_tensor *self = host_reals(h, KR_FLOAT32, SIZES(4, 4),
+                                 REALS(1, NAN, 3, NAN, 5, 5, 2, 5, -INFINITY, -INFINITY, -INFINITY,
+                                       -INFINITY, -0.0, 0, 0, -1));
     kr_tensor *out = host_empty(h, KR_INT64, 4);
     argmax(h, self, integer(1), false, out);
     host_has_ints(out, INTS(1, 0, 0, 0));
@@ -40,8 +39,8 @@ static void each_dtype_is_compared_in_full(void **state)
     }
     kr_tensor *out = host_empty(h, KR_INT64, 1);
     argmax(h,
-           host_ints(h, KR_INT64, SIZES(2), INTS(INT64_C(9007199254740992),
-                                                 INT64_C(9007199254740993))),
+           host_ints(h, KR_INT64, SIZES(2),
+                     INTS(INT64_C(9007199254740992), INT64_C(9007199254740993))),
            none(), false, out);
     host_has_ints(out, INTS(1));
     argmax(h, host_reals(h, KR_FLOAT64, SIZES(2), REALS(1, 1 + 0x1p-50)), none(), false, out);
@@ -51,8 +50,7 @@ static void each_dtype_is_compared_in_full(void **state)
 static void the_index_of_all_counts_in_row_major_order(void **state)
 {
     host *h = *state;
-    kr_tensor *dense =
-        host_ints(h, KR_FLOAT32, SIZES(1, 2, 2, 2), INTS(0, 1, 9, 3, 4, 5, 6, 7));
+    kr_tensor *dense = host_ints(h, KR_FLOAT32, SIZES(1, 2, 2, 2), INTS(0, 1, 9, 3, 4, 5, 6, 7));
     kr_tensor *out = host_empty(h, KR_INT64, 1);
     argmax(h, host_ordered(h, dense, (const int[]){ 0, 2, 3, 1 }), none(), true, out);
     host_has_sizes(out, SIZES(1, 1, 1, 1));
@@ -109,8 +107,8 @@ static void only_a_dim_with_elements_has_a_greatest(void **state)
 static void what_does_not_fit_is_refused(void **state)
 {
     host *h = *state;
-    kr_value args[] = { tensor(host_tensor(h, KR_FLOAT32, SIZES(2, 3))), integer(2),
-                        boolean(false), tensor(host_empty(h, KR_INT64, 3)) };
+    kr_value args[] = { tensor(host_tensor(h, KR_FLOAT32, SIZES(2, 3))), integer(2), boolean(false),
+                        tensor(host_empty(h, KR_INT64, 3)) };
     host_refuses(h, name, args, KR_E_INDEX, "expected to be in range of [-2, 1], but got 2");
     args[1] = integer(0);
     args[3] = tensor(host_empty(h, KR_INT32, 3));

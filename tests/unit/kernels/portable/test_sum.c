@@ -59,6 +59,8 @@ static void elements_are_converted_before_they_are_added(void **state)
     host_has_ints(truth, INTS(1));
     sum(h, host_ints(h, KR_INT64, SIZES(2), INTS(256, 0)), none(), false, none(), truth);
     host_has_ints(truth, INTS(1));
+    sum(h, host_ints(h, KR_INT64, SIZES(2), INTS(1, -1)), none(), false, none(), truth);
+    host_has_ints(truth, INTS(1));
     kr_tensor *half = host_empty(h, KR_FLOAT16, 1);
     sum(h, host_reals(h, KR_FLOAT32, SIZES(2), REALS(70000, -70000)), none(), false,
         integer(KR_FLOAT16), half);

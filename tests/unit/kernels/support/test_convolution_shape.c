@@ -16,7 +16,9 @@ static call right(host *h)
 {
     static const int64_t ones[] = { 1, 1 }, zeros[] = { 0, 0 };
     call c = { host_tensor(h, KR_FLOAT32, SIZES(2, 4, 5, 6)),
-               host_tensor(h, KR_FLOAT32, SIZES(6, 4, 3, 2)), NULL, { { 0 } } };
+               host_tensor(h, KR_FLOAT32, SIZES(6, 4, 3, 2)),
+               NULL,
+               { { 0 } } };
     c.args[3] = list(2, ones);
     c.args[4] = list(2, zeros);
     c.args[5] = list(2, ones);
@@ -32,8 +34,8 @@ static kr_status checked(host *h, call *c, convolution_shape *ret)
     c->args[1] = tensor(c->weight);
     c->args[2] = c->bias ? tensor(c->bias) : none();
     h->fails = 0;
-    const kr_status status =
-        convolution_check(&h->context, c->input, c->weight, c->bias, c->args, ret);
+    const kr_status status = convolution_check(&h->context, c->input, c->weight, c->bias, c->args,
+                                               ret);
     assert_int_equal(h->fails, status < 0 ? 1 : 0);
     return status;
 }

@@ -7,9 +7,8 @@
 enum { COUNT = 10 };
 
 /* In the order of PyTorch's promotion, which all tables below follow. */
-static const kr_dtype order[COUNT] = { KR_BOOL,    KR_UINT8,    KR_INT8,    KR_INT16,
-                                       KR_INT32,   KR_INT64,    KR_FLOAT16, KR_BFLOAT16,
-                                       KR_FLOAT32, KR_FLOAT64 };
+static const kr_dtype order[COUNT] = { KR_BOOL,  KR_UINT8,   KR_INT8,     KR_INT16,   KR_INT32,
+                                       KR_INT64, KR_FLOAT16, KR_BFLOAT16, KR_FLOAT32, KR_FLOAT64 };
 enum {
     BO = KR_BOOL,
     U8 = KR_UINT8,

@@ -76,8 +76,8 @@ static void a_repeated_element_is_read_as_often_as_it_is_repeated(void **state)
             assert_true(((const double *) r.values)[i] == -3);
     assert_int_equal(count, 2000);
 
-    const kr_tensor *column = host_repeated(
-        h, host_ints(h, KR_FLOAT32, SIZES(3, 1), INTS(0, 1, 2)), 1, 2);
+    const kr_tensor *column = host_repeated(h, host_ints(h, KR_FLOAT32, SIZES(3, 1), INTS(0, 1, 2)),
+                                            1, 2);
     reader_open(&r, column, KR_FLOAT32, KR_FLOAT32);
     assert_true(reader_next(&r, CHUNK));
     assert_memory_equal(r.values, ((const float[]){ 0, 0, 1, 1, 2, 2 }), 6 * sizeof(float));
@@ -142,11 +142,10 @@ static void a_writer_fills_any_layout(void **state)
     static const kr_dtype dtypes[] = { KR_INT8, KR_FLOAT32, KR_BFLOAT16, KR_INT64 };
     for (int d = 0; d < 4; d++) {
         const kr_tensor *dense = counting(h, dtypes[d], SIZES(9, 5, 15));
-        const kr_tensor *outs[] = {
-            host_tensor(h, dtypes[d], SIZES(9, 5, 15)),
-            host_spread(h, host_tensor(h, dtypes[d], SIZES(9, 5, 15)), 3),
-            host_ordered(h, host_tensor(h, dtypes[d], SIZES(9, 5, 15)), (const int[]){ 1, 2, 0 })
-        };
+        const kr_tensor *outs[] = { host_tensor(h, dtypes[d], SIZES(9, 5, 15)),
+                                    host_spread(h, host_tensor(h, dtypes[d], SIZES(9, 5, 15)), 3),
+                                    host_ordered(h, host_tensor(h, dtypes[d], SIZES(9, 5, 15)),
+                                                 (const int[]){ 1, 2, 0 }) };
         for (int o = 0; o < 3; o++) {
             int64_t next = 0;
             writer w;
@@ -199,8 +198,8 @@ static void ranges_begin_anywhere(void **state)
     for (int i = 0; i < 8; i++)
         assert_true(values[i] == 3 + i);
     /* Three dims that cannot be joined. */
-    const kr_tensor *ordered =
-        host_ordered(h, counting(h, KR_INT16, SIZES(3, 2, 4)), (const int[]){ 1, 0, 2 });
+    const kr_tensor *ordered = host_ordered(h, counting(h, KR_INT16, SIZES(3, 2, 4)),
+                                            (const int[]){ 1, 0, 2 });
     const kr_tensor joined = coalesce(ordered);
     load_range(&joined, 2, 8, KR_FLOAT64, values);
     for (int i = 0; i < 8; i++)

@@ -67,8 +67,8 @@ static void every_dim_of_every_layout_has_its_lines(void **state)
     for (int s = 0; s < 4; s++) {
         for (int dim = 0; dim < 3; dim++) {
             const int64_t *sizes = shapes[s];
-            const kr_tensor *t =
-                host_ints(h, KR_INT16, 3, sizes, sizes[0] * sizes[1] * sizes[2], values);
+            const kr_tensor *t = host_ints(h, KR_INT16, 3, sizes, sizes[0] * sizes[1] * sizes[2],
+                                           values);
             const kr_tensor *views[] = { t, host_spread(h, t, 2),
                                          host_ordered(h, t, (const int[]){ 2, 0, 1 }),
                                          host_ordered(h, t, (const int[]){ 1, 0, 2 }) };
@@ -102,9 +102,8 @@ static void lines_of_eight_byte_values_go_across_too(void **state)
 static void as_many_lines_at_once_as_fit_and_as_there_are(void **state)
 {
     host *h = *state;
-    const lines many = lines_along(host_repeated(
-                                       h, host_tensor(h, KR_INT8, SIZES(1, 10)), 0, 1 << 20),
-                                   1);
+    const lines many = lines_along(
+        host_repeated(h, host_tensor(h, KR_INT8, SIZES(1, 10)), 0, 1 << 20), 1);
     const int64_t short_ones = lines_at_once(&many, 10), long_ones = lines_at_once(&many, 5000);
     assert_in_range(short_ones * 10, 10000, 20000);
     assert_in_range(long_ones, 2, 100);

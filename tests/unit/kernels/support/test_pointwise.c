@@ -7,7 +7,7 @@
 
 UNARY_LOOPS(negate, -a);
 BINARY_LOOPS(subtract, a - b);
-BINARY_LOOPS(scaled, a * k);
+BINARY_LOOPS(scaled, (a * k));
 
 static kr_status run(host *h, kr_tensor *out, kr_dtype common, const kr_tensor *a,
                      const kr_tensor *b)
@@ -97,8 +97,7 @@ static void a_scalar_reaches_the_loops_in_full(void **state)
     host_has_reals(out, REALS(3 * 0.1));
     const kr_tensor *b = host_ints(h, KR_INT64, SIZES(1), INTS(3));
     kr_tensor *integers = host_empty(h, KR_INT64, 1);
-    assert_int_equal(pointwise_binary(&h->context, integers, KR_INT64, b, b, &scaled, &big),
-                     KR_OK);
+    assert_int_equal(pointwise_binary(&h->context, integers, KR_INT64, b, b, &scaled, &big), KR_OK);
     host_has_ints(integers, INTS(INT64_C(0x300000003)));
 }
 

@@ -41,12 +41,12 @@ static void wrap_dim_refuses_what_is_out_of_range(void **state)
     host *h = *state;
     int dim = 42;
     assert_int_equal(wrap_dim(&h->context, 2, 2, &dim), KR_E_INDEX);
-    assert_string_equal(
-        h->text, "Dimension out of range (expected to be in range of [-2, 1], but got 2)");
+    assert_string_equal(h->text,
+                        "Dimension out of range (expected to be in range of [-2, 1], but got 2)");
     assert_int_equal(wrap_dim(&h->context, -3, 2, &dim), KR_E_INDEX);
     assert_int_equal(wrap_dim(&h->context, 1, 0, &dim), KR_E_INDEX);
-    assert_string_equal(
-        h->text, "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
+    assert_string_equal(h->text,
+                        "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
     assert_int_equal(wrap_dim(&h->context, INT64_MIN, 2, &dim), KR_E_INDEX);
     assert_int_equal(dim, 42);
 }
@@ -146,8 +146,8 @@ static void order_by_stride_makes_a_permuted_tensor_dense(void **state)
 {
     host *h = *state;
     int order[KR_MAX_DIMS];
-    const kr_tensor *channels_last =
-        host_ordered(h, host_tensor(h, KR_INT8, SIZES(2, 3, 4, 5)), (const int[]){ 0, 2, 3, 1 });
+    const kr_tensor *channels_last = host_ordered(h, host_tensor(h, KR_INT8, SIZES(2, 3, 4, 5)),
+                                                  (const int[]){ 0, 2, 3, 1 });
     order_by_stride(channels_last, order);
     assert_memory_equal(order, ((const int[]){ 0, 2, 3, 1 }), 4 * sizeof *order);
     const kr_tensor view = permute(channels_last, order), joined = coalesce(&view);

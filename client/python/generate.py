@@ -13,6 +13,7 @@ change is not written. An sdist contains all of them, and has nothing to make th
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -58,14 +59,20 @@ def _write(path: Path, text: str) -> None:
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    # Two environments may be made at the same moment, and read what the other one writes.
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        file.write(text)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
 
 
 def make_proto() -> None:
     """Writes kernrig._proto: each message file as a module, without the folders of proto/."""
     from grpc_tools import protoc
 
-    names = sorted(path.relative_to(PROTOS).as_posix() for path in PROTOS.glob("kernrig/v1/*.proto"))
+    names = sorted(
+        path.relative_to(PROTOS).as_posix() for path in PROTOS.glob("kernrig/v1/*.proto")
+    )
     with tempfile.TemporaryDirectory() as folder:
         command = ["protoc", f"-I{PROTOS}", f"--python_out={folder}", f"--pyi_out={folder}", *names]
         if protoc.main(command) != 0:
@@ -74,7 +81,10 @@ def make_proto() -> None:
         for name, path in made.items():
             # protoc takes the folders of a .proto file for a package of Python's.
             text = re.sub(
-                r"^from kernrig\.v1 import ", "from kernrig._proto import ", path.read_text(), flags=re.M
+                r"^from kernrig\.v1 import ",
+                "from kernrig._proto import ",
+                path.read_text(),
+                flags=re.M,
             )
             _write(PACKAGE / "_proto" / name, text)
     _write(PACKAGE / "_proto" / "__init__.py", PROTO_INIT)
@@ -99,9 +109,14 @@ def make_status() -> None:
     _write(PACKAGE / "_status.py", module.python_module(module.read(CHECKOUT)))
 
 
+def origin(checkout: str) -> str:
+    """The text of kernrig._origin."""
+    return ORIGIN.format(version=version(), checkout=checkout)
+
+
 def make_origin() -> None:
     """Writes kernrig._origin."""
-    _write(PACKAGE / "_origin.py", ORIGIN.format(version=version(), checkout=str(CHECKOUT)))
+    _write(PACKAGE / "_origin.py", origin(str(CHECKOUT)))
 
 
 def make_all() -> None:

@@ -96,6 +96,9 @@ static void stop(const char *why)
     d.owner = watch_close(d.owner);
     for (int i = 0; i < 2; i++)
         uv_close((uv_handle_t *) &d.signals[i], NULL);
+    local_set_listener(d.local, NULL);
+    if (d.rpc)
+        rpc_set_listener(d.rpc, NULL);
     d.listener = listener_close(d.listener);
     if (d.rpc)
         rpc_stop(d.rpc, d.options.limits.grace_ms, on_rpc_stopped, NULL);

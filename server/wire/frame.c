@@ -47,9 +47,12 @@ int wire_send_bytes(int socket, const uint8_t *bytes, size_t size, const int *fd
     do {
         sent = sendmsg(socket, &message, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
-    if (sent < 0)
-        return kr_error_set(err, errno == EAGAIN ? KR_CODE_BUSY : KR_CODE_SYSTEM,
-                            "sending a frame of %zu bytes: %s", size, strerror(errno));
+    if (sent < 0) {
+        const int code = errno == EAGAIN                         ? KR_CODE_BUSY
+                         : errno == EPIPE || errno == ECONNRESET ? KR_CODE_WORKER
+                                                                 : KR_CODE_SYSTEM;
+        return kr_error_set(err, code, "sending a frame of %zu bytes: %s", size, strerror(errno));
+    }
     if ((size_t) sent != size) /* only a stream can take a part, and only one that is nearly full */
         return kr_error_set(err, KR_CODE_SYSTEM, "only %zd of %zu bytes were taken", sent, size);
     return 0;
@@ -79,15 +82,14 @@ int wire_recv(int socket, int flags, uint8_t *buffer, struct wire_frame *ret, bo
     ssize_t n;
     do {
         n = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
-    } while (n < 0 && errno == EINTR);
+        /* A peer that died with frames of ours unread resets the connection. That is told once; its
+         * own last frames come after it. */
+    } while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     *ret_eof = n == 0;
     if (n == 0 || (n < 0 && errno == EAGAIN))
         return 0;
-    if (n < 0) {
-        /* A peer that died with unread frames resets the connection: its end all the same. */
-        *ret_eof = errno == ECONNRESET;
-        return *ret_eof ? 0 : kr_error_set(err, KR_CODE_SYSTEM, "recvmsg: %s", strerror(errno));
-    }
+    if (n < 0)
+        return kr_error_set(err, KR_CODE_SYSTEM, "recvmsg: %s", strerror(errno));
     *ret = (struct wire_frame){ .bytes = buffer, .size = (size_t) n };
     take_fds(&message, ret);
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || n < (ssize_t) sizeof ret->type) {

@@ -43,8 +43,8 @@ struct wire_frame {
 /* Begins a frame in buffer. */
 struct wire_writer wire_begin(uint8_t *buffer, size_t size, enum wire_type type);
 
-/* Sends a frame whole, or fails: with SYSTEM, and with BUSY when a socket that does not block is
- * full. fds stay the caller's. */
+/* Sends a frame whole, or fails: with BUSY when a socket that does not block is full, with WORKER
+ * when the other side is gone, else with SYSTEM. fds stay the caller's. */
 KR_CHECK int wire_send(int socket, const struct wire_writer *frame, const int *fds, uint32_t n_fds,
                        kr_error *err);
 KR_CHECK int wire_send_bytes(int socket, const uint8_t *bytes, size_t size, const int *fds,

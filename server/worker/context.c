@@ -148,11 +148,13 @@ static kr_status context_resize(kr_context *face, kr_tensor *out, int dim, const
     struct context *context = of(face);
     const int64_t index = index_of(context, out);
     char text[256];
-    int64_t strides[KR_MAX_DIMS];
+    int64_t strides[KR_MAX_DIMS] = { 0 };
     uint64_t bytes;
 
     if (index < 0)
         return context_fail(face, KR_E_VALUE, "the kernel resizes a tensor that is not an output");
+    if (dim == 0)
+        sizes = strides; /* of no dims; the kernel may pass NULL */
     if (dim < 0 || dim > KR_MAX_DIMS)
         return context_fail(face, KR_E_SHAPE, "an output of %d dims; at most %d are supported", dim,
                             KR_MAX_DIMS);

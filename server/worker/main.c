@@ -7,6 +7,15 @@
 #include "worker/monitor.h"
 #include "worker/runner.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+/* A sanitizer that handles signals would turn a kernel's crash into an exit. */
+const char *__asan_default_options(void);
+__attribute__((visibility("default"), used)) const char *__asan_default_options(void)
+{
+    return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0";
+}
+#endif
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], MONITOR_ROLE) == 0)

@@ -94,7 +94,7 @@ class Daemon:
         )
         os.close(writing)
         with os.fdopen(reading) as pipe:
-            ready = pipe.readline()
+            ready = pipe.read()  # to its end: the daemon closes it when it has said so
         if ready != "ready\n":
             assert self.process.stderr is not None
             self.error = self.process.stderr.read().decode()
@@ -102,6 +102,8 @@ class Daemon:
             self.process.stderr.close()
             shutil.rmtree(self.folder)
             raise DaemonFailed(self.error, self.status)
+        # The spare worker of the stock kernels stays; those that have described test libraries go.
+        wait_until(lambda: len(descendants(self.pid)) == 2, "one spare worker to be left")
         self.baseline = self.state()
 
     @property
@@ -231,7 +233,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
         for name in ("daemon", "start_daemon"):
             value = getattr(item, "funcargs", {}).get(name)
             if isinstance(value, Daemon):
-                report.sections.append(("kernrigd's log", value.log()[-8000:]))
+                report.sections.append(("kernrigd's log", value.log()[-2500:]))
     return report
 
 

@@ -141,3 +141,18 @@ KR_KERNEL(describe,
                     "ScalarType? dtype=None, Scalar scalar=1, bool[3] bools=[True, False, True], "
                     "*, Tensor(a!) out) -> Tensor(a!)",
           .layout = KR_STRIDED);
+
+/* Takes so many MiB of scratch memory, and uses them. */
+static kr_status scratch(kr_context *ctx, const kr_value *args, kr_value *rets)
+{
+    const size_t bytes = (size_t) kr_int(&args[1]) << 20;
+    (void) rets;
+    char *memory = ctx->scratch(ctx, bytes);
+    if (!memory)
+        return KR_E_MEMORY;
+    memset(memory, 1, bytes);
+    return fill(kr_out(&args[2]), memory[bytes / 2]);
+}
+KR_KERNEL(scratch,
+          .schema = "test::scratch.out(Tensor self, int mib, *, Tensor(a!) out) -> Tensor(a!)",
+          .layout = KR_STRIDED);

@@ -110,7 +110,7 @@ int listener_bind(const char *path, mode_t mode, int *ret_fd, kr_error *err)
     umask(mask);
     if (bound != 0)
         return system_error("bind the socket", path, err);
-    if (listen(fd, 128) != 0)
+    if (listen(fd, SOMAXCONN) != 0)
         return system_error("listen on", path, err);
     *ret_fd = steal_fd(&fd);
     return 0;

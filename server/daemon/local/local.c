@@ -43,7 +43,8 @@ static void drop(struct connection *connection, const char *why)
     log_debug("local.closed", log_i64("pid", connection->peer.pid), log_text("why", why));
     connection->watch = watch_close(connection->watch);
     connection->idle = timer_cancel(connection->idle);
-    listener_left(local->listener);
+    if (local->listener)
+        listener_left(local->listener);
     if (connection->session) {
         connection->session->on_end = NULL;
         service_end_session(local->service, connection->session, why);

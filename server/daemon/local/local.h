@@ -16,7 +16,7 @@ KR_CHECK struct local *local_new(struct loop *loop, const struct limits *limits,
                                  struct service *service);
 /* Sessions must have ended. Accepts NULL and returns NULL. */
 struct local *local_free(struct local *local);
-/* Where places of closed connections are given back; set before the first connection. */
+/* Where places of closed connections are given back; NULL once it is closed. */
 void local_set_listener(struct local *local, struct listener *listener);
 /* Takes fd. */
 void local_accept(struct local *local, int fd, const struct peer *peer);

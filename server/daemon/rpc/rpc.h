@@ -28,7 +28,7 @@ struct rpc_options {
 };
 
 KR_CHECK int rpc_start(const struct rpc_options *options, struct rpc **ret, kr_error *err);
-/* Who a call comes from is asked of it; set before the first connection. */
+/* Who a call comes from is asked of it; NULL once it is closed. */
 void rpc_set_listener(struct rpc *rpc, const struct listener *listener);
 /* Takes fd. */
 void rpc_accept(struct rpc *rpc, int fd);

@@ -122,6 +122,9 @@ static int begin(struct execution *e, kr_error *err)
     e->op = kr_registry_operator(service->registry, request->operator_);
     if (!e->op)
         return kr_registry_unknown(service->registry, request->operator_, err);
+    /* Nobody need get the arguments right of what cannot be called. */
+    if (e->op->n_kernels == 0)
+        return choose_kernel(e, err);
     const kr_bind_options options = { .numbers_as_tensors = e->op->allows_numbers };
     r = kr_bind(e->op->schema, &options, request->args, request->n_args, e->arena, &e->bound, err);
     if (r == 0)
@@ -143,8 +146,10 @@ static void end_call(struct execution *e)
         if (e->tensors.buffers[i])
             buffer_unuse(e->service->buffers, e->tensors.buffers[i]);
     e->tensors = (struct call_tensors){ 0 };
+    e->bound = (kr_bound){ 0 };
     e->lane = NULL;
     e->is_started = false;
+    e->is_second_try = false;
     e->n_tried = 0;
     e->provider = NULL;
     e->op = NULL;

@@ -45,12 +45,29 @@ static void on_answered(void *cookie, const struct wire_answer *answer)
         execution_failed(execution, &why);
 }
 
+/* A worker that dies between two calls – of what an earlier one has left behind – is not the fault
+ * of the next: that gets another worker, once. False if it has had its second try. */
+static bool try_again(struct lane *lane, struct execution *execution)
+{
+    if (execution->is_second_try)
+        return false;
+    execution->is_second_try = true;
+    execution->is_started = false;
+    DL_PREPEND(lane->waiting, execution);
+    return true;
+}
+
 static void on_died(void *cookie, const struct wire_died *died)
 {
     struct lane *lane = cookie;
     struct execution *execution = lane->running;
     lane->worker = NULL;
     lane->running = NULL;
+    if (execution && died->death != WIRE_DEATH_LOST && died->call != execution->call &&
+        try_again(lane, execution)) {
+        go_on(lane);
+        return;
+    }
     if (!execution && lane->waiting) {
         /* It died before it was ready: whoever has waited longest learns why. The others try
          * again, with a new worker. */
@@ -141,6 +158,10 @@ static void go_on(struct lane *lane)
         DL_DELETE(lane->waiting, next);
         if (r == 0)
             r = send_call(lane, next, &err);
+        if (r == KR_CODE_WORKER && lane->worker && try_again(lane, next)) {
+            lane->worker = worker_kill(lane->worker);
+            continue;
+        }
         if (r < 0) {
             execution_failed(next, &err);
             continue;

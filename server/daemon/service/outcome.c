@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <kernrig/dtype.h>
+#include <kernrig/schema.h>
 
 static struct call_result *result_of(struct execution *e) { return &e->results[e->index]; }
 
@@ -44,8 +45,9 @@ static void name_kernel(struct execution *e)
 void outcome_failed(struct execution *e, const kr_error *why)
 {
     const char *name = e->requests[e->index].operator_;
-    /* Binding and look-up name the operator themselves. */
-    if (strstr(why->text, name))
+    /* Binding and look-up name the operator themselves. A name that is none may be of any length.
+     */
+    if (strstr(why->text, name) || strlen(name) > KR_OPERATOR_NAME)
         say(e, why->code, "%s", why->text);
     else
         say(e, why->code, "%s: %s", name, why->text);
@@ -89,12 +91,16 @@ void outcome_died(struct execution *e, const struct wire_died *died, const char 
     const char *name = e->op->name;
     const int code = code_of(died);
     name_kernel(e);
+    const double allowed = (double) (e->deadline_ns - e->begun_ns) / 1e9;
     if (load_failure[0])
         say(e, KR_CODE_LOAD, "%s: provider '%s' cannot be loaded: %s", name, e->provider,
             load_failure);
     else if (!e->is_started && died->death != WIRE_DEATH_LOST)
         say(e, KR_CODE_LOAD, "%s: the worker of provider '%s' %s while it loaded its library", name,
             e->provider, died->text);
+    else if (code == KR_CODE_TIMEOUT) /* the monitor knows only what was left of it */
+        say(e, code, "%s: kernel '%s' of provider '%s' did not end within %.3g s", name,
+            e->kernel.name, e->provider, allowed);
     else if (code == KR_CODE_WORKER)
         say(e, code, "%s: the worker of kernel '%s' of provider '%s' is gone: %s", name,
             e->kernel.name, e->provider, died->text);

@@ -66,8 +66,9 @@ struct execution {
     struct execution *session_next, *session_prev; /* all of a session */
     struct timer *timer;
     /* The call under way. */
-    struct lane *lane; /* where it waits or runs; NULL while neither */
-    bool is_started;   /* the worker has it */
+    struct lane *lane;  /* where it waits or runs; NULL while neither */
+    bool is_started;    /* the worker has it */
+    bool is_second_try; /* its first worker was dead before it could begin */
     uint64_t call, begun_ns, deadline_ns;
     const kr_operator_info *op;
     kr_bound bound;

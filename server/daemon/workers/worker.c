@@ -7,8 +7,11 @@
 #include "base/table.h"
 #include "workers/outgoing.h"
 
+#include <kernrig/schema.h>
 #include <signal.h>
 #include <sys/socket.h>
+
+enum { LOAD_SLACK_MS = 2000 }; /* for starting two processes, on a busy machine */
 
 /* A buffer as this worker has it. */
 struct mapped {
@@ -22,7 +25,7 @@ struct worker {
     struct worker_handlers handlers;
     uv_process_t process;
     struct watch *watch; /* of its socket; NULL once the conversation is over */
-    struct timer *patience;
+    struct timer *patience; /* until it is ready, and again when it is to end */
     char *library;
     enum { STARTING, LOADING, READY, OVER } state;
     struct mapped *mapped;
@@ -80,6 +83,11 @@ static void hang_up(struct worker *worker)
         uv_close((uv_handle_t *) &worker->process, on_closed);
 }
 
+static void lost(struct worker *worker, const char *why);
+
+/* The monitor holds the deadline of loading; this is for a monitor that does not. */
+static void on_not_ready(void *cookie) { lost(cookie, "it did not become ready in time"); }
+
 static void on_impatient(void *cookie)
 {
     struct worker *worker = cookie;
@@ -92,6 +100,7 @@ struct worker *worker_kill(struct worker *worker)
     if (!worker || worker->state == OVER)
         return NULL;
     hang_up(worker);
+    worker->patience = timer_cancel(worker->patience);
     if (worker->has_exited)
         return NULL;
     worker->patience = loop_timer(worker->workers->loop, WORKER_PATIENCE_MS, on_impatient, worker);
@@ -258,6 +267,7 @@ static void on_frame(struct worker *worker, struct wire_frame *frame)
         on_kernels(worker, frame);
     } else if (frame->type == WIRE_READY && worker->state == LOADING) {
         worker->state = READY;
+        worker->patience = timer_cancel(worker->patience);
         worker->handlers.ready(worker->handlers.cookie);
     } else if (frame->type == WIRE_FAILED && worker->state == LOADING) {
         on_failed(worker, frame);
@@ -291,9 +301,11 @@ static void on_socket(void *cookie, int events, int error)
 {
     struct worker *worker = cookie;
     kr_error err;
-    if (error) {
-        lost(worker, uv_strerror(error));
-    } else if (events & UV_WRITABLE) {
+    /* An error is a monitor that ended with frames of ours unread. What it said last is still
+     * there, and its end comes after it. */
+    while (error && worker->state != OVER)
+        on_readable(worker);
+    if (worker->state != OVER && (events & UV_WRITABLE)) {
         const int r = outgoing_flush(&worker->outgoing, watch_fd(worker->watch), &err);
         if (r < 0)
             lost(worker, err.text);
@@ -372,6 +384,8 @@ int worker_start(struct workers *workers, const char *library,
         worker_kill(worker);
         return r;
     }
+    worker->patience = loop_timer(workers->loop, workers->limits->load_ms + LOAD_SLACK_MS,
+                                  on_not_ready, worker);
     log_debug("worker.started", log_i64("pid", worker->process.pid), log_text("library", library));
     *ret = worker;
     return 0;
@@ -455,8 +469,15 @@ int worker_call(struct worker *worker, const struct wire_call_head *head, const 
     int r = flush_maps(worker, err);
     if (r < 0)
         return r;
-    struct wire_writer w = wire_begin(outgoing_bytes, sizeof outgoing_bytes, WIRE_CALL);
+    const uint64_t most = worker->workers->limits->frame_bytes;
+    const size_t room = most < sizeof outgoing_bytes ? most : sizeof outgoing_bytes;
+    struct wire_writer w = wire_begin(outgoing_bytes, room, WIRE_CALL);
     wire_put_call(&w, head, bound, capacities, aliased);
+    if (w.full)
+        return kr_error_set(err, KR_CODE_LIMIT,
+                            "%s: a call of %u tensors and %u values exceeds the limit "
+                            "'frame_bytes' of %zu",
+                            bound->schema->name, bound->n_tensors, bound->n_values, room);
     r = send_frame(worker, &w, NULL, 0, err);
     worker->is_busy = r == 0;
     return r;

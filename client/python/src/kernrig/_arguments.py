@@ -19,7 +19,7 @@ from kernrig._memory import Memory, Region
 from kernrig._proto import execute_pb2
 from kernrig._schema import Schema
 from kernrig._staging import Copy
-from kernrig._tensors import Growing, Library, Unfit, View, library_of
+from kernrig._tensors import Library, Unfit, View, element_strides, library_of
 from kernrig.errors import ArgumentTypeError, AutogradError, KernelOverflow, KernrigError
 
 _INT64 = 1 << 63
@@ -133,16 +133,16 @@ class Arguments:
             if isinstance(kind, Library):
                 self._tensor(argument.value, kind, value, (index, 0), is_output)
             elif kind is _put_list:
-                self._list(argument.list, value, index, is_output)
+                self._list(argument.list, value, index, is_output, name)
             elif kind is None:
-                raise Unfit(ArgumentTypeError, f"cannot be passed: {_described(cls)}")
+                raise self._wrong_type(cls, index, name)
             else:
                 kind(argument.value, value)
         except Unfit as unfit:
             raise self._refused(unfit, index, name) from unfit.__cause__
 
     def _list(
-        self, target: execute_pb2.List, values: Any, index: int, is_output: bool
+        self, target: execute_pb2.List, values: Any, index: int, is_output: bool, name: str
     ) -> None:
         target.SetInParent()  # an empty list is a list
         add = target.items.add
@@ -155,7 +155,7 @@ class Arguments:
                 elif kind is _put_list:
                     raise Unfit(ArgumentTypeError, "is a list within a list")
                 elif kind is None:
-                    raise Unfit(ArgumentTypeError, f"cannot be passed: {_described(cls)}")
+                    raise self._wrong_type(cls, index, name, item)
                 else:
                     kind(add(), value)
             except Unfit as unfit:
@@ -177,12 +177,9 @@ class Arguments:
         region = self._memory.find(view.address)
         if region is not None:
             offset = view.address - region.address
-            item = view.itemsize
-            strides = [stride // item for stride in view.strides]
+            strides = element_strides(view.strides, view.itemsize)
             # Odd offsets and negative strides cannot be passed, on shared memory either.
-            if offset % item == 0 and all(
-                [s >= 0 and s * item == b for s, b in zip(strides, view.strides, strict=True)]
-            ):
+            if strides is not None and offset % view.itemsize == 0:
                 message.buffer = region.handle
                 message.offset = offset
                 message.strides.extend(strides)
@@ -214,6 +211,21 @@ class Arguments:
         text = f"{self._operator}: argument '{self._name(index, name)}' {unfit.text}"
         return unfit.cls(text, operator=self._operator)
 
+    def _wrong_type(self, cls: type, index: int, name: str, item: int = -1) -> KernrigError:
+        """For a type that nobody could pass; in the words of PyTorch, and of the daemon."""
+        arguments = self._schema.arguments
+        wanted = arguments[index].type if 0 <= index < len(arguments) else "something else"
+        position = "" if name else f" (position {index})"
+        found = cls.__qualname__
+        if cls.__module__ != "builtins":
+            found = f"{cls.__module__}.{found}"
+        got = f"not {found}" if item < 0 else f"but found element of type {found} at pos {item}"
+        return ArgumentTypeError(
+            f"{self._operator}() argument '{self._name(index, name)}'{position} must be {wanted}, "
+            f"{got}",
+            operator=self._operator,
+        )
+
     def _name(self, index: int, name: str) -> str:
         arguments = self._schema.arguments
         return name or (arguments[index].name if index < len(arguments) else str(index))
@@ -231,12 +243,7 @@ def place_copy(copy: Copy, message: execute_pb2.Tensor) -> None:
     message.capacity = copy.room if can_grow else 0
 
 
-# ---- Kinds -----------------------------------------------------------------------------------
-
-
-def _described(cls: type) -> str:
-    name = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-    return f"its type is {name}"
+# Kinds.
 
 
 def _put_none(target: execute_pb2.Value, value: None) -> None:
@@ -354,6 +361,3 @@ def _kind_of(cls: type) -> _Kind | None:
     if kind is not None:
         _kinds[cls] = kind
     return kind
-
-
-__all__ = ["Arguments", "Growing", "Output", "place_copy"]

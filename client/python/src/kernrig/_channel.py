@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 # gRPC's core writes a line to stderr when the process forks while another thread is in a call. It
 # looks at this variable when it is loaded and has no other way to be told; whoever has set it, or
@@ -47,6 +47,8 @@ from kernrig.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from google.protobuf.message import Message
+
 # Seconds that requests may take which only the daemon itself answers.
 PATIENCE = 10.0
 # Seconds that the daemon's own word about a time limit has to arrive.
@@ -72,6 +74,8 @@ _BY_CODE: dict[Any, type[KernrigError]] = {
     grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
     grpc.StatusCode.UNIMPLEMENTED: VersionMismatch,
 }
+
+_Reply = TypeVar("_Reply", bound="Message")
 
 
 class Channel:
@@ -99,8 +103,8 @@ class Channel:
             "Execute", execute_pb2.ExecuteRequest, execute_pb2.ExecuteResponse
         )
 
-    def _method(self, name: str, request: Any, reply: Any) -> Callable[..., Any]:
-        method: Callable[..., Any] = self._channel.unary_unary(
+    def _method(self, name: str, request: Any, reply: type[_Reply]) -> Callable[..., _Reply]:
+        method: Callable[..., _Reply] = self._channel.unary_unary(
             f"/kernrig.v1.Kernrig/{name}",
             request_serializer=request.SerializeToString,
             response_deserializer=reply.FromString,
@@ -118,9 +122,7 @@ class Channel:
 
     def list_operators(self, session: bytes) -> operator_pb2.ListOperatorsResponse:
         """Asks for all operators and kernels."""
-        return self._ask(
-            self._list_operators, operator_pb2.ListOperatorsRequest(session=session)
-        )
+        return self._ask(self._list_operators, operator_pb2.ListOperatorsRequest(session=session))
 
     def create_buffers(self, session: bytes, sizes: Sequence[int]) -> list[tuple[int, int]]:
         """Makes buffers of so many bytes; their handles and true sizes."""
@@ -141,18 +143,17 @@ class Channel:
         When this thread is interrupted, the calls are cancelled, and their kernel with them.
         """
         try:
-            reply: execute_pb2.ExecuteResponse = self._execute(request, timeout=timeout + GRACE)
+            return self._execute(request, timeout=timeout + GRACE)
         except grpc.RpcError as error:
             raise self._translate(error, timeout) from None
         except ValueError as error:
             raise self._closed() from error
-        return reply
 
     def close(self) -> None:
         """Ends all RPCs."""
         self._channel.close()
 
-    def _ask(self, method: Callable[..., Any], request: Any) -> Any:
+    def _ask(self, method: Callable[..., _Reply], request: Any) -> _Reply:
         try:
             return method(request, timeout=PATIENCE)
         except grpc.RpcError as error:

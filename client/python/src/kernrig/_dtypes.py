@@ -2,8 +2,8 @@
 """Element types: c10's numbers, and their names in numpy, PyTorch and on the command line.
 
 Kernels take the types of kernel.h, in kernrig._status.DTYPES. PyTorch has more; as a value for a
-ScalarType argument any of them can be sent, and what becomes of it is the kernel's business. PyTorch
-is never imported here: a caller who has no torch.dtype cannot pass one.
+ScalarType argument any of them can be sent, and what becomes of it is the kernel's business.
+PyTorch is never imported here: a caller who has no torch.dtype cannot pass one.
 """
 
 from __future__ import annotations

@@ -12,19 +12,19 @@ write to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernrig._arguments import Arguments, Output, place_copy
 from kernrig._memory import Lease, Memory
 from kernrig._proto import execute_pb2
 from kernrig._staging import Staging, copy_back
-from kernrig._tensors import Unfit, contiguous_strides
+from kernrig._tensors import contiguous_strides
 from kernrig.errors import (
     ConnectionLost,
     DaemonStopping,
     InternalError,
     KernelError,
+    KernelExited,
     KernelTimeout,
     KernrigError,
     LimitExceeded,
@@ -45,35 +45,62 @@ _RESIZE = ResizeError.status
 LOST = (ConnectionLost, SessionEnded, DaemonStopping)
 
 
-@dataclass
 class CallResult:
     """What became of one call.
 
     Attributes:
         value: what the call returns, the objects that were passed as outputs.
         error: the exception that it raises, or None.
-        kernel, provider: what ran, or "".
-        kernel_ns: nanoseconds in the kernel, by the worker's own clock.
-        declined: how many kernels were asked before, and declined.
-        log: what the kernel logged.
     """
 
-    value: Any = None
-    error: KernrigError | None = None
-    kernel: str = ""
-    provider: str = ""
-    kernel_ns: int = 0
-    declined: int = 0
-    log: str = ""
+    __slots__ = ("_message", "error", "value")
+
+    def __init__(self, message: execute_pb2.CallResult) -> None:
+        self._message = message
+        self.value: Any = None
+        self.error: KernrigError | None = None
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel that ran, or ""."""
+        return self._message.kernel
+
+    @property
+    def provider(self) -> str:
+        """Whose kernel it is, or ""."""
+        return self._message.provider
+
+    @property
+    def kernel_ns(self) -> int:
+        """Nanoseconds in the kernel, by the worker's own clock."""
+        return self._message.kernel_ns
+
+    @property
+    def declined(self) -> int:
+        """How many kernels were asked before, and declined."""
+        return self._message.declined
+
+    @property
+    def log(self) -> str:
+        """What the kernel logged."""
+        return self._message.log
 
 
-@dataclass
 class _Prepared:
-    """A call on its way."""
+    """A call on its way.
 
-    operator: Operator
-    arguments: Arguments
-    moves: dict[int, Lease] = field(default_factory=dict)  # new places, by index of the output
+    Attributes:
+        operator: what is called.
+        arguments: as they stand in the request.
+        moves: new places of outputs that had no room, by index.
+    """
+
+    __slots__ = ("arguments", "moves", "operator")
+
+    def __init__(self, operator: Operator, arguments: Arguments) -> None:
+        self.operator = operator
+        self.arguments = arguments
+        self.moves: dict[int, Lease] = {}
 
     def output(self, reshaped: execute_pb2.Reshaped) -> int:
         """The index of the output that the daemon speaks of."""
@@ -151,7 +178,7 @@ class Executor:
                     operator=each.operator._name,
                 )
 
-    # ---- Request and reply -------------------------------------------------------------------
+    # Request and reply.
 
     def _exchange(
         self,
@@ -173,22 +200,18 @@ class Executor:
                 raise InternalError(
                     f"{len(reply.results)} results for {len(prepared)} calls: the daemon is wrong"
                 )
-            if len(prepared) == 1 and reply.results[0].fault.status == _RESIZE:
-                if self._give_room(prepared[0], reply.results[0].fault.needed, staging):
-                    continue
-            return [
-                self._result(each, message)
-                for each, message in zip(prepared, reply.results, strict=True)
-            ]
+            is_resize = len(prepared) == 1 and reply.results[0].fault.status == _RESIZE
+            if not is_resize or not self._give_room(
+                prepared[0], reply.results[0].fault.needed, staging
+            ):
+                break
+        return [
+            self._result(each, message)
+            for each, message in zip(prepared, reply.results, strict=True)
+        ]
 
     def _result(self, call: _Prepared, message: execute_pb2.CallResult) -> CallResult:
-        result = CallResult(
-            kernel=message.kernel,
-            provider=message.provider,
-            kernel_ns=message.kernel_ns,
-            declined=message.declined,
-            log=message.log,
-        )
+        result = CallResult(message)
         if message.log:
             import logging
 
@@ -202,8 +225,7 @@ class Executor:
             error.kernel, error.provider = result.kernel, result.provider
             result.error = error
             return result
-        returns = [_python_value(value) for value in message.outputs.returns]
-        result.value = call.operator._value(call.arguments.given, returns)
+        result.value = call.operator._value(call.arguments.given, message.outputs.returns)
         return result
 
     def _fault(self, call: _Prepared, message: execute_pb2.CallResult) -> KernrigError:
@@ -220,7 +242,7 @@ class Executor:
             kernel=message.kernel,
             provider=message.provider,
             signal=fault.signal or None,
-            exit_code=fault.exit_code if fault.status == _EXITED else None,
+            exit_code=fault.exit_code if fault.status == KernelExited.status else None,
             limit=fault.limit_us / 1e6 if fault.limit_us else None,
             needed=tuple(fault.needed.sizes) if fault.HasField("needed") else None,
             printed=fault.printed,
@@ -229,7 +251,7 @@ class Executor:
             error.status = fault.status  # of a daemon that knows more errors than this client
         return error
 
-    # ---- Outputs -----------------------------------------------------------------------------
+    # Outputs.
 
     def _give_room(
         self, call: _Prepared, needed: execute_pb2.Reshaped, staging: Staging | None
@@ -268,13 +290,12 @@ class Executor:
 
     def _take_outputs(self, call: _Prepared, outputs: execute_pb2.Outputs) -> None:
         """Gives the caller's outputs their new shapes, and their elements if they were copied."""
-        shapes = {
-            call.output(reshaped): (tuple(reshaped.sizes), tuple(reshaped.strides))
-            for reshaped in outputs.reshaped
-        }
+        shapes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         for index, output in enumerate(call.arguments.outputs):
             if output.is_emptied:
-                shapes.setdefault(index, ((0,), (1,)))
+                shapes[index] = (0,), (1,)
+        for reshaped in outputs.reshaped:
+            shapes[call.output(reshaped)] = tuple(reshaped.sizes), tuple(reshaped.strides)
         for index, (sizes, strides) in shapes.items():
             self._reshape(call, index, sizes, strides)
         for output in call.arguments.outputs:
@@ -315,9 +336,6 @@ class Executor:
             library.reshape(output.tensor, sizes, strides)
 
 
-_EXITED = -31
-
-
 def _name(call: _Prepared, output: Output) -> str:
     argument = call.operator._schema.arguments[output.argument]
     return f"{argument.name}[{output.item}]" if argument.is_list else argument.name
@@ -332,11 +350,3 @@ def _misshapen(call: _Prepared, output: Output, needed: tuple[int, ...]) -> Resi
         operator=call.operator._name,
         needed=needed,
     )
-
-
-def _python_value(value: execute_pb2.Value) -> Any:
-    kind = value.WhichOneof("kind")
-    return None if kind is None else getattr(value, kind)
-
-
-__all__ = ["LOST", "Call", "CallResult", "Executor", "Unfit"]

@@ -24,7 +24,7 @@ from kernrig._tensors import (
     dense_strides,
     library_of,
 )
-from kernrig.errors import ArgumentTypeError, DTypeError, InvalidArgument, ShapeError
+from kernrig.errors import ArgumentTypeError, DTypeError, InvalidArgument, LimitExceeded, ShapeError
 
 
 def _wanted(dtype: Any) -> tuple[Library, int]:
@@ -68,6 +68,10 @@ def _bytes(sizes: tuple[int, ...], dtype: int) -> int:
     size = _dtypes.SIZES[dtype]
     for length in sizes:
         size *= length
+    if size >= 1 << 63:
+        raise LimitExceeded(
+            f"a tensor of shape {list(sizes)} has {size} bytes: no buffer has so many"
+        )
     return size
 
 
@@ -85,18 +89,25 @@ def empty(memory: Memory, shape: int | Iterable[int], dtype: Any, is_zero: bool)
 
 def tensor(memory: Memory, data: Any, dtype: Any) -> Any:
     """A copy of data; see Runtime.tensor."""
-    library = library_of(type(data))
-    if library is None:
+    source = library_of(type(data))
+    if source is None:
         try:
             data = np.asarray(data)
         except ValueError as error:  # lists of different lengths
             raise InvalidArgument(f"the data is no tensor: {error}") from error
-        library = NUMPY
-    wanted = _wanted(dtype) if dtype is not None else None
-    if wanted is not None:
-        data, library = _converted(data, library, *wanted)
+        source = NUMPY
+    target: Library = TORCH if source is TORCH else NUMPY
+    if source is TORCH:
+        data = data.detach()
+    if dtype is not None:
+        target, number = _wanted(dtype)
+        if source is TORCH:
+            data = data.to(_dtypes.to_torch(number))
+        else:
+            data = np.from_dlpack(data) if source is not NUMPY else data
+            data, source = data.astype(_dtypes.to_numpy(number), copy=False), NUMPY
     try:
-        view = library.view(_detached(data), False)
+        view = source.view(data, False)
     except Unfit as unfit:
         raise unfit.cls(f"the data {unfit.text}") from unfit.__cause__
     size = _bytes(view.sizes, view.dtype)
@@ -105,7 +116,6 @@ def tensor(memory: Memory, data: Any, dtype: Any) -> Any:
     copy = Copy(view, is_output=False)
     copy.region, copy.strides = region, dense_strides(view)
     copy_in(copy)
-    target = TORCH if library is TORCH else NUMPY
     return target.make(lease, view.dtype, view.sizes, copy.strides)
 
 
@@ -114,16 +124,3 @@ def growing(memory: Memory, dtype: str) -> Growing:
     number = _wanted(dtype)[1]
     (region,) = memory.allocate([0])
     return Growing(memory.lease(region, 0), number)
-
-
-def _detached(data: Any) -> Any:
-    return data.detach() if library_of(type(data)) is TORCH else data
-
-
-def _converted(data: Any, library: Library, target: Library, number: int) -> tuple[Any, Library]:
-    """The data in another dtype, by the library that it is in; PyTorch's or numpy's at the end."""
-    if library is TORCH:
-        return data.detach().to(_dtypes.to_torch(number)), target
-    if library is not NUMPY:
-        data = np.from_dlpack(data)
-    return data.astype(_dtypes.to_numpy(number), copy=False), target

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from kernrig import _dtypes
 from kernrig._schema import Schema
-from kernrig.errors import ArgumentTypeError, InvalidArgument
+from kernrig.errors import ArgumentTypeError, InternalError, InvalidArgument
 
 if TYPE_CHECKING:
     import inspect
 
-    from kernrig._proto import operator_pb2
+    from kernrig._proto import execute_pb2, operator_pb2
     from kernrig._registry import OperatorRegistry
 
 DEFAULT_TIMEOUT = 60.0
@@ -128,6 +128,7 @@ class Operator:
         self._outs = tuple([a.name for a in arguments if a.is_out])
         self._written = tuple([i for i, a in enumerate(arguments) if a.is_write])
         self._returns = self._plan_returns()
+        self._n_values = self._returns.count(-1)
         self.__doc__ = f"{schema}\n\n{type(self).__doc__}"
 
     def _plan_returns(self) -> tuple[int, ...]:
@@ -226,7 +227,7 @@ class Operator:
     def __repr__(self) -> str:
         return f"<Operator {self._name}>"
 
-    # ---- For the execution of calls ---------------------------------------------------------
+    # For the execution of calls.
 
     def _spread(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Outputs given together as out=(a, b), each under its own name."""
@@ -261,8 +262,20 @@ class Operator:
                 operator=self._name,
             )
 
-    def _value(self, given: dict[int, Any], returns: Sequence[Any]) -> Any:
+    def _value(self, given: dict[int, Any], returns: Sequence[execute_pb2.Value]) -> Any:
         """What a call returns: the outputs given, and the kernel's own values."""
+        if len(returns) != self._n_values:
+            raise InternalError(
+                f"{self._name}: the kernel returns {self._n_values} values besides its outputs, "
+                f"and the daemon has sent {len(returns)}"
+            )
         own = iter(returns)
-        values = [given[index] if index >= 0 else next(own) for index in self._returns]
+        values = [
+            given[index] if index >= 0 else _python_value(next(own)) for index in self._returns
+        ]
         return values[0] if len(values) == 1 else tuple(values) if values else None
+
+
+def _python_value(value: execute_pb2.Value) -> Any:
+    kind = value.WhichOneof("kind")
+    return None if kind is None else getattr(value, kind)

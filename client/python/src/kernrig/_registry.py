@@ -99,7 +99,7 @@ class Catalogue:
         """Whether there is an operator of this name, with a kernel or without."""
         return base in self._tree.get(namespace, {})
 
-    # ---- Why something is not there ----------------------------------------------------------
+    # Why something is not there.
 
     def no_namespace(self, namespace: str) -> str:
         """Why a namespace is not found."""
@@ -111,16 +111,15 @@ class Catalogue:
 
     def no_base(self, namespace: str, base: str) -> str:
         """Why a name is not found in its namespace."""
-        known = self._tree.get(namespace, {})
-        with_kernels = self.bases(namespace)
+        if namespace not in self._tree:
+            return f"there is no operator {namespace}::{base}: {self.no_namespace(namespace)}"
+        known = self._tree[namespace]
         if base in known:
             overloads = ", ".join(each or "default" for each in known[base])
-            return (
-                f"{namespace}::{base} is known, but none of its overloads ({overloads}) has a "
-                f"kernel{_did_you_mean(base, with_kernels, lambda each: f'{namespace}::{each}')}"
-            )
-        guess = _did_you_mean(base, with_kernels, lambda each: f"{namespace}::{each}")
-        guess = guess or _did_you_mean(base, known, lambda each: f"{namespace}::{each}")
+            return f"{namespace}::{base} is known, but has no kernel in any overload ({overloads})"
+        show = f"{namespace}::{{}}".format
+        guess = _did_you_mean(base, self.bases(namespace), show)
+        guess = guess or _did_you_mean(base, known, show)
         return f"there is no operator {namespace}::{base}{guess}"
 
     def no_overload(self, namespace: str, base: str, overload: str) -> str:
@@ -130,13 +129,12 @@ class Catalogue:
             return f"{name} has no kernel; {self._those_with_kernels(namespace, base)}"
         overloads = [each or "default" for each in self.overloads(namespace, base, False)]
         guess = _did_you_mean(overload or "default", overloads)
-        those = self._those_with_kernels(namespace, base)
-        return f"{namespace}::{base} has no overload {overload or 'default'!r}{guess or ';'} " + (
-            those[0].upper() + those[1:] if guess else those
+        return f"{namespace}::{base} has no overload {overload or 'default'!r}" + (
+            guess or f"; {self._those_with_kernels(namespace, base)}"
         )
 
     def _those_with_kernels(self, namespace: str, base: str) -> str:
-        found = []
+        found: list[str] = []
         for overload in self.overloads(namespace, base):
             name = _full(namespace, base, overload)
             providers = ", ".join(dict.fromkeys(k.provider for k in self._operators[name].kernels))
@@ -273,9 +271,12 @@ class OperatorRegistry:
         if catalogue.has_kernel(full):
             return self._operator(full)
         namespace, base, overload = _split(full)
+        if not base:
+            raise MissingOperatorKey(
+                f"there is no operator {name!r}: a name has the form aten::add.out"
+            )
         if not catalogue.knows_base(namespace, base):
-            near = _did_you_mean(full, catalogue.names()) or _did_you_mean(full, catalogue.known())
-            raise MissingOperatorKey(f"there is no operator {full}{near}", operator=full)
+            raise MissingOperatorKey(catalogue.no_base(namespace, base), operator=full)
         text = catalogue.no_overload(namespace, base, overload)
         if full in catalogue.known():
             raise MissingKernelKey(text, operator=full)
@@ -295,7 +296,7 @@ class OperatorRegistry:
     def __repr__(self) -> str:
         return f"<OperatorRegistry: {len(self._catalogue.names())} operators with kernels>"
 
-    # ---- For the package ---------------------------------------------------------------------
+    # For the package.
 
     def _fresh(self) -> Catalogue:
         """The catalogue, fetched anew if the daemon has announced a newer one."""

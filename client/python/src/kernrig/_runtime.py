@@ -2,7 +2,7 @@
 """Runtime: a session with a daemon.
 
 A session is two connections, gRPC for requests and the local protocol for memory. It ends when the
-second one closes. A Runtime that has lost its daemon stays lost; Runtime.get() then makes a new one.
+second one closes. A Runtime that has lost its daemon stays lost; Runtime.get() then makes another.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Runtime:
             raise
         _runtimes.add(self)
 
-    # ---- Making one --------------------------------------------------------------------------
+    # Making one.
 
     @classmethod
     def get(cls) -> Runtime:
@@ -118,7 +118,7 @@ class Runtime:
         """
         return cls(address)
 
-    # ---- What it is --------------------------------------------------------------------------
+    # What it is.
 
     @property
     def operator_registry(self) -> OperatorRegistry:
@@ -144,7 +144,7 @@ class Runtime:
         state = "closed" if self.closed else f"kernrigd {self._info.version}"
         return f"<Runtime {self._address}: {state}>"
 
-    # ---- Tensors -----------------------------------------------------------------------------
+    # Tensors.
 
     def empty(self, shape: int | Iterable[int], dtype: Any) -> Any:
         """A tensor on shared memory, of undefined content.
@@ -186,7 +186,7 @@ class Runtime:
 
         return self._guard(lambda: _factory.tensor(self._memory, data, dtype))
 
-    # ---- Its end -----------------------------------------------------------------------------
+    # Its end.
 
     def close(self) -> None:
         """Ends the session, and the daemon if it is an embedded one. May be called twice."""
@@ -230,12 +230,11 @@ class Runtime:
         # What gRPC would do to shared sockets when its objects go is not to happen.
         _kept.append(self._channel)
 
-    # ---- For the package ---------------------------------------------------------------------
+    # For the package.
 
     def _execute(self, calls: Sequence[Call]) -> list[CallResult]:
         """Runs a list of calls in one request; each has its own outcome."""
-        results = self._guard(lambda: self._run(calls))
-        return results
+        return self._guard(lambda: self._run(calls))
 
     def _run(self, calls: Sequence[Call]) -> list[CallResult]:
         self._memory.tend()
@@ -269,17 +268,17 @@ class Runtime:
                 if isinstance(error, (ConnectionLost, SessionEnded)):
                     raise
                 raise ConnectionLost(str(error)) from error
-            if self._why and isinstance(error, CallCancelled):
-                raise self._unusable() from error
+            if isinstance(error, CallCancelled) and self.closed:
+                raise self._unusable() from error  # by another thread, in the meantime
             raise
 
     def _lose(self, error: KernrigError) -> None:
         self._is_lost = True
-        self._end(f"the daemon was lost ({error})")
+        self._end(f"the connection was lost: {str(error).removeprefix(f'{self._address}: ')}")
 
     def _unusable(self) -> KernrigError:
         return ConnectionLost(
-            f"{self._address}: {self._why}; Runtime.get() or Runtime.connect() make a new one"
+            f"{self._address}: {self._why}. Runtime.get() or Runtime.connect() make a new one"
         )
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of ordinary tensors in shared memory, for the time of a call.
 
-The daemon and the kernel are to see what the caller has: the order of dims, gaps, repeated elements,
-and which tensors share memory. So a tensor is copied with its strides, as the bytes that it spans,
-wherever that is not wasteful. Where an output overlaps another tensor, the bytes of both are copied
-once, and their overlap is there as it was: the daemon allows or refuses it. A tensor that cannot be
-copied so – elements far apart, negative strides, odd addresses – is copied element by element, gaps
-made small.
+The daemon and the kernel are to see what the caller has: the order of dims, gaps, repeated
+elements, and which tensors share memory. So a tensor is copied with its strides, as the bytes that
+it spans, wherever that is not wasteful. Where an output overlaps another tensor, the bytes of both
+are copied once, and their overlap is there as it was: the daemon allows or refuses it. A tensor
+that cannot be copied so – elements far apart, negative strides, odd addresses – is copied element
+by element, gaps made small.
 
 Outputs are copied in as well: what a kernel leaves alone keeps its value. They are copied back
 through the caller's view only, so that what lies between their elements is never touched.
@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from kernrig._memory import Memory, Region
-from kernrig._tensors import View
+from kernrig._tensors import View, element_strides
 
 # Gaps are copied along while they are at most as much as the elements, or little.
 _SMALL = 64 << 10
 _ALIGNMENT = 64
 # Steps that numpy may take to find out whether two tensors share an element.
-_EFFORT = 100_000
+_EFFORT: Any = 100_000  # any number will do, whatever numpy's stubs say
 
 
 class Copy:
@@ -78,17 +78,17 @@ def _elements(
 
 def _is_regular(view: View) -> bool:
     """Whether its strides can be passed on as they are."""
-    item = view.itemsize
-    if view.address % item:
-        return False
-    return all(stride >= 0 and stride % item == 0 for stride in view.strides)
+    return (
+        view.address % view.itemsize == 0
+        and element_strides(view.strides, view.itemsize) is not None
+    )
 
 
 def squeezed_strides(view: View) -> tuple[int, ...]:
     """Strides in bytes for a copy that keeps the order of dims and has the smallest gaps.
 
-    A dim that follows the one inside of it without a gap stays so; where there is a gap, one element
-    is left; a repeated element (stride 0) stays repeated.
+    A dim that follows the one inside of it without a gap stays so; where there is a gap, one
+    element is left; a repeated element (stride 0) stays repeated.
     """
     strides = [0] * len(view.sizes)
     order = sorted(range(len(view.sizes)), key=lambda dim: (-abs(view.strides[dim]), dim))
@@ -168,7 +168,7 @@ def _must_share(a: View, b: View) -> bool:
         return True
     # It costs their whole span, so only if they do have a byte in common, or might.
     try:
-        return bool(np.shares_memory(_of_view(a), _of_view(b), max_work=_EFFORT))
+        return bool(np.shares_memory(_of_view(a), _of_view(b), _EFFORT))
     except np.exceptions.TooHardError:
         return True
 
@@ -196,9 +196,9 @@ def plan(copies: Sequence[Copy]) -> list[Block]:
         for j, other in enumerate(copies):
             if group[i] == group[j] or not regular[j]:
                 continue
-            if bounds[i][0] < bounds[j][1] and bounds[j][0] < bounds[i][1]:
-                if _must_share(copy.view, other.view):
-                    unite(i, j)
+            is_apart = bounds[i][1] <= bounds[j][0] or bounds[j][1] <= bounds[i][0]
+            if not is_apart and _must_share(copy.view, other.view):
+                unite(i, j)
     members: dict[int, list[Copy]] = {}
     for copy, g in zip(copies, group, strict=True):
         members.setdefault(g, []).append(copy)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of numpy, PyTorch and DLPack behind one small interface.
 
-A View is all that the rest of the client knows of a tensor: an address, sizes and strides. A Library
-makes views of its tensors, tensors on shared memory, and gives an output another shape if it can.
+A View is all that the rest of the client knows of a tensor: an address, sizes and strides. A
+Library makes views of its tensors, tensors on shared memory, and gives an output another shape if
+it can.
 PyTorch is never imported: a caller who has not imported it cannot pass one of its tensors.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,6 +105,14 @@ def contiguous_strides(sizes: Sequence[int], itemsize: int) -> tuple[int, ...]:
         strides.append(step)
         step *= max(size, 1)
     return tuple(reversed(strides))
+
+
+@lru_cache(maxsize=4096)
+def element_strides(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
+    """Strides in elements, from bytes; None if they cannot be said so, or are negative."""
+    if any(stride < 0 or stride % itemsize for stride in strides):
+        return None
+    return tuple([stride // itemsize for stride in strides])
 
 
 def dense_strides(view: View) -> tuple[int, ...]:
@@ -215,9 +225,7 @@ class _Torch(Library):
             kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
             raise Unfit(ArgumentTypeError, f"is a {kind} tensor; kernels take strided tensors")
         if not tensor.is_cpu:
-            raise Unfit(
-                DeviceError, f"is on device '{tensor.device}'; kernels run on the CPU only"
-            )
+            raise Unfit(DeviceError, f"is on device '{tensor.device}'; kernels run on the CPU only")
         if tensor.is_neg():
             if is_output:
                 raise Unfit(InvalidArgument, "is an output with its negative bit set")
@@ -236,9 +244,7 @@ class _Torch(Library):
         strides = tuple([stride * itemsize for stride in tensor.stride()])
         return View(tensor, self, address, number, itemsize, sizes, strides)
 
-    def make(
-        self, lease: Lease, dtype: int, sizes: tuple[int, ...], strides: Sequence[int]
-    ) -> Any:
+    def make(self, lease: Lease, dtype: int, sizes: tuple[int, ...], strides: Sequence[int]) -> Any:
         torch: Any = sys.modules["torch"]
         tensor = torch.empty(0, dtype=_dtypes.to_torch(dtype))
         itemsize = _dtypes.SIZES[dtype]
@@ -268,6 +274,14 @@ class _Torch(Library):
         self._set(tensor, self._storage(lease), 0, sizes, contiguous_strides(sizes, 1))
 
     def make_room(self, tensor: Any, sizes: tuple[int, ...]) -> None:
+        size = tensor.element_size()
+        for length in sizes:
+            size *= length
+        storage = tensor.untyped_storage()
+        room = storage.nbytes() - tensor.storage_offset() * tensor.element_size()
+        if size > room and not storage.resizable():
+            # resize_ would fail only after it has changed the sizes, and leave them so.
+            raise self._cannot(tensor, sizes, "its memory is not PyTorch's own")
         self._warn(tensor, sizes)
         try:
             tensor.resize_(sizes)
@@ -282,10 +296,10 @@ class _Torch(Library):
         except RuntimeError as error:
             raise self._cannot(tensor, place[2], error) from error
 
-    def _cannot(self, tensor: Any, sizes: tuple[int, ...], error: Exception) -> ResizeError:
+    def _cannot(self, tensor: Any, sizes: tuple[int, ...], why: object) -> ResizeError:
         return ResizeError(
             f"has shape {_shape(tensor.shape)}, needs {_shape(sizes)}, "
-            f"and PyTorch cannot resize it: {error}",
+            f"and PyTorch cannot resize it: {why}",
             needed=sizes,
         )
 
@@ -343,7 +357,7 @@ class Growing:
 
     def __init__(self, lease: Lease, dtype: int) -> None:
         self.lease = lease
-        self.array: np.ndarray[Any, Any] = NUMPY.make(lease, dtype, (0,), (1,))
+        self.array: np.ndarray[Any, Any] = NUMPY.make(lease, dtype, (0,), (_dtypes.SIZES[dtype],))
 
 
 class _Growing(Library):
@@ -394,7 +408,9 @@ def library_of(cls: type) -> Library | None:
     torch: Any = sys.modules.get("torch")
     # Another module of this name, or one that is still being imported, has no Tensor.
     if isinstance(getattr(torch, "Tensor", None), type) and issubclass(cls, torch.Tensor):
-        return TORCH
+        # One that dispatches in Python, as FakeTensor does, has no memory of its own.
+        own = getattr(torch.Tensor, "__torch_dispatch__", None)
+        return TORCH if getattr(cls, "__torch_dispatch__", None) == own else None
     if issubclass(cls, Growing):
         return _GROWING
     if hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__"):

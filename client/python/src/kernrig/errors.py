@@ -96,5 +96,5 @@ __all__ = [
     "MissingOperatorKey",
     "RequestError",
     "class_of",
-    *_status.__all__,
 ]
+__all__ += _status.__all__

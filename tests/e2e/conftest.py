@@ -23,6 +23,9 @@ import pytest
 
 from kernrig.runtime import Runtime
 
+# gRPC's own log goes to stderr, which is to stay empty; read when grpc is first imported.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0  # seconds; a wait that takes longer has failed
 

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from kernrig.errors import (
+    ArgumentTypeError,
+    InvalidArgument,
+    MissingKernelAttribute,
+    MissingKernelKey,
+    MissingOperatorAttribute,
+    MissingOperatorKey,
+)
+from tests.fake import ADD, FakeDaemon, add
+
+SCALAR = "aten::add.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"
+KNOWN = [
+    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "aten::sub.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten::_softmax.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    "quantized::add(Tensor self) -> Tensor",
+]
+DEFAULT = "aten::relu_(Tensor(a!) self) -> Tensor(a!)"
+
+
+@pytest.fixture
+def daemon() -> FakeDaemon:
+    return FakeDaemon({ADD: add, DEFAULT: add}, KNOWN)
+
+
+def test_one_object_by_any_way(daemon: FakeDaemon) -> None:
+    registry = daemon.registry
+    operator = registry.aten.add.out
+    assert operator is registry.get_kernel("aten::add.out")
+    assert operator is registry.get_kernel("aten.add.out")
+    assert registry.aten is registry.aten
+    assert registry.aten.add is registry.aten.add
+    assert registry.aten.relu_.default is registry.get_kernel("aten::relu_")
+    assert registry.get_kernel("aten::relu_.default") is registry.get_kernel("aten::relu_")
+
+
+def test_names_and_completion(daemon: FakeDaemon) -> None:
+    registry = daemon.registry
+    assert registry.operator_names == {"aten::add.out", "aten::relu_"}
+    assert dir(registry) == ["aten", "get_kernel", "operator_names"]
+    assert dir(registry.aten) == ["add", "relu_"]
+    assert dir(registry.aten.add) == ["out", "overloads"]
+    assert registry.aten.relu_.overloads() == ["default"]
+    assert repr(registry.aten.add) == "<OperatorPacket aten::add: out>"
+    assert repr(registry) == "<OperatorRegistry: 2 operators with kernels>"
+
+
+def test_probing_asks_nobody(daemon: FakeDaemon) -> None:
+    registry = daemon.registry
+    daemon.generation = 2
+    registry._announce(2)
+    for owner in (registry, registry.aten, registry.aten.add, registry.aten.add.out):
+        dir(owner)
+        repr(owner)
+        for name in ("nope", "_repr_html_", "__wrapped__", "_ipython_display_", "__len__"):
+            assert not hasattr(owner, name)
+    assert hasattr(registry.aten, "add")
+    assert not hasattr(registry.aten, "sub")
+    assert daemon.listed == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "cls", "words"),
+    [
+        (["nope"], MissingOperatorAttribute, "no namespace 'nope' with kernels; there are aten"),
+        (["atn"], MissingOperatorAttribute, "did you mean aten?"),
+        (["quantized"], MissingOperatorAttribute, "no namespace 'quantized' with kernels"),
+        (["aten", "ad"], MissingOperatorAttribute, "aten::ad; did you mean aten::add?"),
+        (["aten", "zzz"], MissingOperatorAttribute, "there is no operator aten::zzz"),
+        (["aten", "sub"], MissingKernelAttribute, "aten::sub is known, but has no kernel"),
+        (["aten", "_softmx"], MissingOperatorAttribute, "did you mean aten::_softmax?"),
+        (
+            ["aten", "add", "Tensor"],
+            MissingKernelAttribute,
+            "aten::add.Tensor has no kernel; aten::add.out has one (fake)",
+        ),
+        (["aten", "add", "otu"], MissingOperatorAttribute, "no overload 'otu'; did you mean out?"),
+        (["aten", "add", "zzz"], MissingOperatorAttribute, "'zzz'; aten::add.out has one (fake)"),
+        (["aten", "add", "default"], MissingOperatorAttribute, "no overload 'default'"),
+    ],
+)
+def test_attributes_that_are_not_there(
+    daemon: FakeDaemon, path: list[str], cls: type[Exception], words: str
+) -> None:
+    value: object = daemon.registry
+    for name in path[:-1]:
+        value = getattr(value, name)
+    with pytest.raises(cls) as caught:
+        getattr(value, path[-1])
+    assert isinstance(caught.value, AttributeError)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "cls", "words"),
+    [
+        ("aten::ad.out", MissingOperatorKey, "there is no operator aten::ad; did you mean aten::add"),
+        ("aten::add.Tensor", MissingKernelKey, "aten::add.out has one (fake)"),
+        ("aten::sub.out", MissingKernelKey, "no overload of aten::sub has one"),
+        ("aten::add.zzz", MissingOperatorKey, "no overload 'zzz'"),
+        ("nope::add", MissingOperatorKey, "no namespace 'nope'"),
+        ("add", MissingOperatorKey, "a name has the form aten::add.out"),
+        ("", MissingOperatorKey, "a name has the form"),
+    ],
+)
+def test_names_that_are_not_there(
+    daemon: FakeDaemon, name: str, cls: type[Exception], words: str
+) -> None:
+    with pytest.raises(cls) as caught:
+        daemon.registry.get_kernel(name)
+    assert isinstance(caught.value, KeyError)
+    assert words in str(caught.value)
+
+
+def test_a_newer_catalogue_is_fetched_when_it_is_needed(daemon: FakeDaemon) -> None:
+    registry = daemon.registry
+    operator = registry.aten.add.out
+    daemon.kernels[SCALAR] = add
+    daemon.generation = 2
+    one = np.ones(1, np.float32)
+    operator(one, one, out=one)
+    assert daemon.listed == 1  # the reply has announced it
+    assert not hasattr(registry.aten.add, "Scalar_out")
+    operator(one, one, out=one)
+    assert daemon.listed == 2
+    assert registry.aten.add.overloads() == ["Scalar_out", "out"]
+    assert registry.aten.add.out is operator
+    del daemon.kernels[SCALAR]
+    daemon.generation = 3
+    operator(one, one, out=one)
+    assert registry.operator_names == {"aten::add.out", "aten::relu_"}
+    assert daemon.listed == 3
+
+
+def test_an_operator_describes_itself(daemon: FakeDaemon) -> None:
+    operator = daemon.registry.aten.add.out
+    assert operator.name() == "aten::add.out"
+    assert (operator.namespace, operator.overload) == ("aten", "out")
+    assert operator.tags == ("numbers",)
+    assert str(operator._schema) == ADD
+    assert (operator.__doc__ or "").startswith(ADD)
+    assert list(inspect.signature(operator).parameters) == ["self", "other", "alpha", "out"]
+    assert inspect.signature(type(operator))
+    assert repr(operator) == "<Operator aten::add.out>"
+    (kernel,) = operator.kernels
+    assert (kernel.provider, kernel.dtypes, kernel.operator) == (
+        *("fake", ("float32",), "aten::add.out"),
+    )
+    assert kernel.registered_at.isoformat() == "1970-01-01T00:00:01+00:00"
+    assert repr(kernel) == "<Kernel aten::add.out/fake>"
+
+
+def test_options(daemon: FakeDaemon) -> None:
+    operator = daemon.registry.aten.add.out
+    quick = operator.with_options(timeout=2)
+    assert quick is not operator
+    assert (quick._timeout, operator._timeout) == (2.0, 60.0)
+    named = quick.with_options(provider="mine")
+    assert (named._timeout, named._provider) == (2.0, "mine")
+    assert named.with_options(provider=None)._provider == ""
+    with pytest.raises(TypeError, match="no option 'tmeout'; there are timeout, provider"):
+        operator.with_options(tmeout=1)
+    for value in (0, -1, float("inf"), float("nan")):
+        with pytest.raises(InvalidArgument):
+            operator.with_options(timeout=value)
+    for value in ("1", None, True):
+        with pytest.raises(ArgumentTypeError):
+            operator.with_options(timeout=value)
+    with pytest.raises(ArgumentTypeError):
+        operator.with_options(provider=3)
+
+
+def test_a_packet_with_one_overload_calls_it(daemon: FakeDaemon) -> None:
+    one = np.ones(1, np.float32)
+    assert daemon.registry.aten.add(one, one, out=one) is one
+    with pytest.raises(ArgumentTypeError, match=r"aten::add.out\(\) writes into tensors"):
+        daemon.registry.aten.add(one)
+
+
+def test_a_packet_chooses_by_its_arguments() -> None:
+    daemon = FakeDaemon({ADD: add, SCALAR: add.__get__(None, object) if False else add})
+    called: list[str] = []
+
+    def note(name: str) -> object:
+        def kernel(daemon: FakeDaemon, call: object, result: object) -> None:
+            called.append(name)
+
+        return kernel
+
+    daemon.kernels = {ADD: note("out"), SCALAR: note("Scalar_out")}  # type: ignore[dict-item]  # they take anything
+    one = np.ones(1, np.float32)
+    daemon.registry.aten.add(one, one, out=one)
+    daemon.registry.aten.add(one, one, alpha=2, out=one)
+    daemon.registry.aten.add(one, 2, out=one)
+    daemon.registry.aten.add(one, other=2.5, out=one)
+    assert called == ["out", "out", "Scalar_out", "Scalar_out"]
+    with pytest.raises(ArgumentTypeError, match="no overload of aten::add takes") as caught:
+        daemon.registry.aten.add(one, "x", out=one)
+    assert ADD in str(caught.value)
+    assert SCALAR in str(caught.value)

@@ -7,12 +7,20 @@
 #include "worker/monitor.h"
 #include "worker/runner.h"
 
-#if defined(__SANITIZE_ADDRESS__)
 /* A sanitizer that handles signals would turn a kernel's crash into an exit. */
+#define SIGNALS_ARE_OURS \
+    "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"
+#if defined(__SANITIZE_ADDRESS__)
 const char *__asan_default_options(void);
 __attribute__((visibility("default"), used)) const char *__asan_default_options(void)
 {
-    return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0";
+    return SIGNALS_ARE_OURS;
+}
+#elif defined(__SANITIZE_THREAD__)
+const char *__tsan_default_options(void);
+__attribute__((visibility("default"), used)) const char *__tsan_default_options(void)
+{
+    return SIGNALS_ARE_OURS;
 }
 #endif
 

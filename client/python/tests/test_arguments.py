@@ -110,7 +110,11 @@ def test_names(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("value", "cls", "words"),
     [
-        (1j, ArgumentTypeError, "test::f.out() argument 'size' (position 2) must be int[2], not complex"),
+        (
+            1j,
+            ArgumentTypeError,
+            "test::f.out() argument 'size' (position 2) must be int[2], not complex",
+        ),
         ({1}, ArgumentTypeError, "not set"),
         (np.complex64(1), ArgumentTypeError, "not numpy.complex64"),
         (object(), ArgumentTypeError, "not object"),
@@ -171,10 +175,8 @@ def test_a_shared_tensor_is_passed_as_it_is(memory: Memory) -> None:
 @pytest.mark.parametrize("case", ["reversed", "odd address"])
 def test_a_shared_tensor_that_cannot_be_passed_is_copied(memory: Memory, case: str) -> None:
     array = shared(memory, 4)
-    if case == "reversed":
-        array = array[::-1]
-    else:
-        array = array.view(np.uint8)[1:5].view(np.float32)
+    odd = array.view(np.uint8)[1:5].view(np.float32)
+    array = array[::-1] if case == "reversed" else odd
     call, arguments = put(memory, array)
     ((copy, message),) = arguments.copies
     assert message.buffer == 0

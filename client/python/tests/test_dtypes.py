@@ -40,7 +40,13 @@ def test_numpy_and_back(number: int) -> None:
 
 
 def test_the_numbers_are_c10s() -> None:
-    assert [_dtypes.of_numpy(np.dtype(t)) for t in ("u1", "i1", "i2", "i4", "i8")] == [0, 1, 2, 3, 4]
+    assert [_dtypes.of_numpy(np.dtype(t)) for t in ("u1", "i1", "i2", "i4", "i8")] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
     assert [_dtypes.of_numpy(np.dtype(t)) for t in ("f2", "f4", "f8", "?")] == [5, 6, 7, 11]
     assert _dtypes.of_numpy(np.dtype(ml_dtypes.bfloat16)) == 15
 

@@ -27,11 +27,7 @@ def drawn_tree() -> dict[str, tuple[str, str]]:
 
 def test_the_tree_in_the_documentation_is_the_tree() -> None:
     tree = drawn_tree()
-    classes = {
-        name
-        for name in errors.__all__
-        if isinstance(getattr(errors, name), type)
-    }
+    classes = {name for name in errors.__all__ if isinstance(getattr(errors, name), type)}
     assert set(tree) == classes
     for name, (parent, builtin) in tree.items():
         cls = getattr(errors, name)
@@ -73,7 +69,7 @@ def test_what_people_catch() -> None:
         (errors.MissingOperatorKey, KeyError),
         (errors.DaemonNotFound, FileNotFoundError),
     ]:
-        with pytest.raises(builtin, match="^the words$"):
+        with pytest.raises(builtin, match=r"^the words$"):
             raise cls("the words")
 
 

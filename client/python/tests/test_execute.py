@@ -81,7 +81,7 @@ def test_request(daemon: FakeDaemon) -> None:
 
 def test_returns_in_the_order_of_the_schema(daemon: FakeDaemon) -> None:
     out, indices = ones(2), np.zeros(2, np.int64)
-    result = daemon.registry.aten.pool.out(ones(2), indices=indices, out=out)
+    result = daemon.registry.aten.pool.out(ones(2), out=out, indices=indices)
     assert result[0] is out
     assert result[2] is indices
     assert result[1::2] == (3, 0.5)
@@ -101,12 +101,14 @@ def test_all_outputs_as_one_argument(daemon: FakeDaemon) -> None:
 
 def test_a_list_of_outputs_is_returned_where_the_schema_returns_nothing(daemon: FakeDaemon) -> None:
     outs = [np.zeros(2, np.float32), np.zeros(2, np.float32)]
-    assert daemon.registry.aten.split.out(np.float32([[1, 2], [3, 4]]), out=outs) is outs
+    assert daemon.registry.aten.split.out(np.array([[1, 2], [3, 4]], np.float32), out=outs) is outs
     assert [each.tolist() for each in outs] == [[1, 2], [3, 4]]
 
 
 def test_missing_outputs_are_named(daemon: FakeDaemon) -> None:
-    with pytest.raises(ArgumentTypeError, match="out, indices are missing: call it with out=…, ind"):
+    with pytest.raises(
+        ArgumentTypeError, match="out, indices are missing: call it with out=…, ind"
+    ):
         daemon.registry.aten.pool.out(ones(2))
     assert daemon.requests == []
 

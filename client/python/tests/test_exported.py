@@ -42,7 +42,9 @@ def test_unknown_names() -> None:
 def test_importing_imports_nothing_heavy(module: str) -> None:
     heavy = ("numpy", "grpc", "google.protobuf", "typer", "rich", "torch", "ml_dtypes")
     code = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout == "[]\n"
     assert result.stderr == ""
 

@@ -102,7 +102,11 @@ def test_attributes_that_are_not_there(
 @pytest.mark.parametrize(
     ("name", "cls", "words"),
     [
-        ("aten::ad.out", MissingOperatorKey, "there is no operator aten::ad; did you mean aten::add"),
+        (
+            "aten::ad.out",
+            MissingOperatorKey,
+            "there is no operator aten::ad; did you mean aten::add",
+        ),
         ("aten::add.Tensor", MissingKernelKey, "aten::add.out has one (fake)"),
         ("aten::sub.out", MissingKernelKey, "no overload of aten::sub has one"),
         ("aten::add.zzz", MissingOperatorKey, "no overload 'zzz'"),
@@ -171,9 +175,9 @@ def test_options(daemon: FakeDaemon) -> None:
     for value in (0, -1, float("inf"), float("nan")):
         with pytest.raises(InvalidArgument):
             operator.with_options(timeout=value)
-    for value in ("1", None, True):
+    for wrong in ("1", None, True):
         with pytest.raises(ArgumentTypeError):
-            operator.with_options(timeout=value)
+            operator.with_options(timeout=wrong)
     with pytest.raises(ArgumentTypeError):
         operator.with_options(provider=3)
 
@@ -186,7 +190,7 @@ def test_a_packet_with_one_overload_calls_it(daemon: FakeDaemon) -> None:
 
 
 def test_a_packet_chooses_by_its_arguments() -> None:
-    daemon = FakeDaemon({ADD: add, SCALAR: add.__get__(None, object) if False else add})
+    daemon = FakeDaemon({ADD: add, SCALAR: add})
     called: list[str] = []
 
     def note(name: str) -> object:

@@ -103,7 +103,7 @@ class Exporter:
 class OldExporter(Exporter):
     """One of before DLPack 1.0, which has no options."""
 
-    def __dlpack__(self, stream: None = None) -> Any:
+    def __dlpack__(self, stream: None = None) -> Any:  # type: ignore[override]  # that is the point
         return self.array.__dlpack__()
 
 

@@ -102,6 +102,7 @@ void call_reply(struct rpc_call *call, const ProtobufCMessage *reply)
 /* The exact number travels beside gRPC's own code, which has few. */
 static void refuse(struct rpc_call *call, int code, const char *text)
 {
+    call->is_answered = true;
     snprintf(call->status_text, sizeof call->status_text, "%d", code);
     call->trailer.key = grpc_slice_from_static_string("kernrig-status");
     call->trailer.value = grpc_slice_from_static_string(call->status_text);
@@ -112,7 +113,6 @@ void call_refuse(struct rpc_call *call, const kr_error *why)
 {
     log_info("rpc.refused", log_text("method", call->method->name), log_i64("code", why->code),
              log_text("why", why->text));
-    call->is_answered = true;
     refuse(call, why->code, why->text);
 }
 

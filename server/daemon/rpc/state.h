@@ -84,7 +84,7 @@ struct rpc_call {
     struct rpc_tag closed_tag, sent_tag;
     struct loop_task begin_task, cancel_task;
     int was_cancelled; /* by the core, for closed_tag */
-    bool is_answered;  /* of the loop's thread */
+    bool is_answered;  /* of the loop's thread, once the call has been handed to it */
     kr_arena arena;    /* the request, and what its answer is made of */
     ProtobufCMessage *request;
     void *work; /* of the method */

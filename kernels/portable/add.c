@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* aten::add.out: self + alpha * other, broadcast and promoted; integers wrap, bool is "or".
  *
- * With an alpha, floats are computed in double: a product and a sum in float would round twice,
- * and where they nearly cancel that is more than PyTorch's fused operation loses. */
+ * An alpha that is a bool counts as 0 or 1 for every dtype; PyTorch takes it for bool only. With an
+ * alpha, floats are computed in double: a product and a sum in float would round twice, and where
+ * they nearly cancel that is more than PyTorch's fused operation loses. */
 #include "context.h"
 #include "dtype.h"
 #include "pointwise.h"
@@ -12,8 +13,6 @@ BINARY_LOOPS(add_scaled, a + k * b);
 
 static kr_status check_alpha(kr_context *ctx, const kr_value *alpha, kr_dtype common)
 {
-    if (alpha->tag == KR_TAG_BOOL && common != KR_BOOL)
-        return ctx->fail(ctx, KR_E_VALUE, "Boolean alpha only supported for Boolean results.");
     if (alpha->tag == KR_TAG_DOUBLE && !dtype_is_float(common))
         return ctx->fail(ctx, KR_E_VALUE,
                          "For integral input tensors, argument alpha must not be a floating "

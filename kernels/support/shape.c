@@ -8,6 +8,22 @@
 #include "context.h"
 #include "dtype.h"
 
+kr_tensor scalar_tensor(const kr_value *scalar, scalar_memory *memory)
+{
+    kr_tensor t = { .data = memory, .flags = KR_TENSOR_WRAPPED_NUMBER | KR_TENSOR_DENSE };
+    if (scalar->tag == KR_TAG_DOUBLE) {
+        t.dtype = KR_FLOAT64;
+        memory->real = scalar->as.real;
+    } else if (scalar->tag == KR_TAG_BOOL) {
+        t.dtype = KR_BOOL;
+        memory->boolean = scalar->as.boolean;
+    } else {
+        t.dtype = KR_INT64;
+        memory->integer = scalar->as.integer;
+    }
+    return t;
+}
+
 int64_t numel(const kr_tensor *t)
 {
     int64_t n = 1;

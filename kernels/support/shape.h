@@ -8,6 +8,14 @@
 
 #include <kernrig/kernel.h>
 
+/* A Scalar as a tensor without dims that promotes as a number does. Its element is in memory. */
+typedef union scalar_memory {
+    double real;
+    int64_t integer;
+    uint8_t boolean;
+} scalar_memory;
+kr_tensor scalar_tensor(const kr_value *scalar, scalar_memory *memory);
+
 int64_t numel(const kr_tensor *t);
 
 /* The address of the element that is `linear` elements behind the first one in row-major order,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Daemon, DaemonFailed, build_directory
+from harness import Daemon, DaemonFailed, build_directory
 
 from kernrig import errors
 from kernrig.runtime import Runtime

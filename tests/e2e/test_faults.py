@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from conftest import Daemon, build_directory, descendants, wait_until
+from harness import Daemon, build_directory, descendants, wait_until
 
 from kernrig import errors
 from kernrig.runtime import Runtime

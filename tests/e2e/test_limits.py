@@ -15,7 +15,7 @@ import grpc
 import numpy as np
 import pytest
 import raw
-from conftest import ROOT, Daemon, DaemonFailed, build_directory, wait_until
+from harness import ROOT, Daemon, DaemonFailed, build_directory, wait_until
 
 from kernrig import errors
 from kernrig._proto import execute_pb2
@@ -244,7 +244,7 @@ def test_load_ms() -> None:
 
 
 def test_library_kernels() -> None:
-    with pytest.raises(DaemonFailed, match="10 kernels; at most 5"):
+    with pytest.raises(DaemonFailed, match="12 kernels; at most 5"):
         Daemon("--limit", "library_kernels=5")
 
 

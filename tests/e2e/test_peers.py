@@ -11,7 +11,7 @@ import grpc
 import numpy as np
 import pytest
 import raw
-from conftest import Daemon, wait_until
+from harness import Daemon, wait_until
 
 from kernrig._proto import execute_pb2
 from kernrig._status import (

@@ -8,7 +8,7 @@ import threading
 import grpc
 import pytest
 import raw
-from conftest import Daemon, wait_until
+from harness import Daemon, wait_until
 from google.protobuf import descriptor_pool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc

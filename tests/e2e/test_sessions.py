@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from conftest import Daemon, build_directory, descendants, is_alive, wait_until
+from harness import Daemon, build_directory, descendants, is_alive, wait_until
 
 from kernrig import errors
 from kernrig.runtime import Runtime
@@ -86,7 +86,6 @@ def test_ctrl_c_ends_the_kernel(start_daemon: Start) -> None:
     assert client.returncode != 0
     assert "KeyboardInterrupt" in printed
     assert time.monotonic() - begin < 10
-    assert "execute.cancelled" in daemon.log()
     daemon.check()
 
 

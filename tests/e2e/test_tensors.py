@@ -11,7 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import Daemon, build_directory, descendants, wait_until
+from harness import Daemon, build_directory, descendants, wait_until
 
 from kernrig import errors
 from kernrig.runtime import Runtime
@@ -245,6 +245,7 @@ def test_scalar_kinds(runtime: Runtime) -> None:
     a, b, o = (runtime.tensor([float(n)], "f32") for n in (3, 5, 0))
     add = runtime.operator_registry.aten.add.out
     for alpha, want in [
+        (True, 8),
         (np.float32(2), 13),
         (np.int64(3), 18),
         (np.float16(0.5), 5.5),
@@ -255,14 +256,20 @@ def test_scalar_kinds(runtime: Runtime) -> None:
     ]:
         add(a, b, alpha=alpha, out=o)
         assert o[0] == np.float32(want), (alpha, o)
-    with pytest.raises(RuntimeError, match="Boolean alpha"):
-        add(a, b, alpha=True, out=o)
     flags = runtime.tensor([True, False])
     add(flags, flags, alpha=np.True_, out=flags)
     np.testing.assert_array_equal(flags, [True, False])
-    mul = runtime.operator_registry.aten.mul.out
-    mul(a, float("inf"), out=o)
-    assert o[0] == np.inf
+    for mul in (runtime.operator_registry.aten.mul.Scalar_out, runtime.operator_registry.aten.mul):
+        o[0] = 0
+        mul(a, float("inf"), out=o)
+        assert o[0] == np.inf
+    full = runtime.operator_registry.aten.full.out
+    with pytest.raises(OverflowError, match="fill_value"):
+        full([2], 2**63, out=runtime.empty(2, "i64"))
+    with pytest.raises(OverflowError, match="int64_t without overflow"):
+        full([2], 2.0**63, out=runtime.empty(2, "i64"))
+    two = full([2], 2**63 - 1, out=runtime.empty(2, "i64"))
+    np.testing.assert_array_equal(two, [2**63 - 1] * 2)
 
 
 # What the kernel gets

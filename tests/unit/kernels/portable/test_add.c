@@ -134,16 +134,24 @@ static void alpha_must_fit_the_dtype(void **state)
     kr_value args[] = { tensor(integers), tensor(integers), real(1.5), tensor(out) };
     host_refuses(h, name, args, KR_E_VALUE,
                  "For integral input tensors, argument alpha must not be a floating point number.");
-    args[2] = boolean(true);
-    host_refuses(h, name, args, KR_E_VALUE, "Boolean alpha only supported for Boolean results.");
     args[2] = integer(300);
     host_refuses(h, name, args, KR_E_OVERFLOW, "type int8_t without overflow");
     args[0] = args[1] = tensor(reals);
     args[3] = tensor(host_empty(h, KR_FLOAT32, 1));
     args[2] = real(1e300);
     host_refuses(h, name, args, KR_E_OVERFLOW, "type float without overflow");
-    args[2] = boolean(false);
-    host_refuses(h, name, args, KR_E_VALUE, "Boolean alpha");
+}
+
+static void a_bool_as_alpha_counts_as_0_or_1(void **state)
+{
+    host *h = *state;
+    kr_tensor *reals = host_reals(h, KR_FLOAT32, SIZES(2), REALS(1, -3));
+    kr_tensor *integers = host_ints(h, KR_INT16, SIZES(2), INTS(1, -3));
+    kr_tensor *out = host_empty(h, KR_FLOAT32, 2);
+    assert_int_equal(add(h, reals, integers, boolean(true), out), KR_OK);
+    host_has_reals(out, REALS(2, -6));
+    assert_int_equal(add(h, reals, integers, boolean(false), out), KR_OK);
+    host_has_reals(out, REALS(1, -3));
 }
 
 static void shapes_dtypes_and_room_must_fit(void **state)
@@ -176,6 +184,7 @@ int main(void)
         HOST_TEST(float16_converts_what_it_cannot_hold_to_infinity),
         HOST_TEST(out_may_be_self),
         HOST_TEST(alpha_must_fit_the_dtype),
+        HOST_TEST(a_bool_as_alpha_counts_as_0_or_1),
         HOST_TEST(shapes_dtypes_and_room_must_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

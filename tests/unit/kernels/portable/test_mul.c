@@ -100,6 +100,34 @@ static void what_does_not_fit_is_refused(void **state)
     host_refuses(h, name, args, KR_E_CAST, "result type Float can't be cast");
 }
 
+static void a_scalar_promotes_as_a_number(void **state)
+{
+    host *h = *state;
+    static const char scalar[] = "aten::mul.Scalar_out";
+    kr_tensor *a = host_ints(h, KR_INT32, SIZES(3), INTS(1, -2, 3));
+    kr_tensor *reals = host_empty(h, KR_FLOAT32, 3), *integers = host_empty(h, KR_INT32, 3);
+    kr_value args[] = { tensor(a), real(0.5), tensor(reals) };
+    host_runs(h, scalar, args);
+    host_has_reals(reals, REALS(0.5, -1, 1.5));
+    args[1] = real(INFINITY);
+    host_runs(h, scalar, args);
+    host_has_reals(reals, REALS(INFINITY, -INFINITY, INFINITY));
+    args[1] = integer(-4);
+    args[2] = tensor(integers);
+    host_runs(h, scalar, args);
+    host_has_ints(integers, INTS(-4, 8, -12));
+    args[1] = boolean(true);
+    host_runs(h, scalar, args);
+    host_has_ints(integers, INTS(1, -2, 3));
+    args[1] = real(0.5); /* the result is float32, the default dtype */
+    host_refuses(h, scalar, args, KR_E_CAST, "result type Float can't be cast");
+    kr_tensor *halves = host_reals(h, KR_FLOAT16, SIZES(1), REALS(1000));
+    kr_tensor *out = host_empty(h, KR_FLOAT16, 1);
+    const kr_value small[] = { tensor(halves), real(0.5), tensor(out) };
+    host_runs(h, scalar, small);
+    host_has_reals(out, REALS(500));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +138,7 @@ int main(void)
         HOST_TEST(one_stretches_to_nothing),
         HOST_TEST(zero_times_infinity_is_not_a_number),
         HOST_TEST(what_does_not_fit_is_refused),
+        HOST_TEST(a_scalar_promotes_as_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

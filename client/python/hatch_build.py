@@ -28,7 +28,7 @@ class KernrigMetadataHook(MetadataHookInterface):
         metadata["version"] = generate.version()
 
 
-class KernrigBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # its parameter is hatchling's
+class KernrigBuildHook(BuildHookInterface):
     """Generates before anything is packed; git ignores these files, so they are named here."""
 
     PLUGIN_NAME = "custom"

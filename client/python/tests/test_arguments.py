@@ -143,8 +143,12 @@ def test_what_cannot_be_passed(memory: Memory, value: Any, cls: type, words: str
 def test_an_argument_by_name_has_no_position(memory: Memory) -> None:
     with pytest.raises(ArgumentTypeError, match=r"argument 'alpha' must be Scalar, not complex"):
         put(memory, alpha=1j)
-    with pytest.raises(ArgumentTypeError, match="argument 'nonsense' must be something else"):
+    with pytest.raises(ArgumentTypeError, match="unexpected keyword argument 'nonsense'"):
         put(memory, nonsense=1j)
+    with pytest.raises(ArgumentTypeError, match="unexpected keyword argument"):
+        put(memory, **{"\ud800": 1})
+    with pytest.raises(ArgumentTypeError, match="unexpected positional argument 6"):
+        put(memory, *[None] * 6, 1j)
 
 
 def test_a_tensor_on_another_device(memory: Memory) -> None:

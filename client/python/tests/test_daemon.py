@@ -102,7 +102,9 @@ def test_start_and_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_killed_daemon_leaves_nothing(tmp_path: Path) -> None:
     script(tmp_path / "path/kernrigd")
     daemon = EmbeddedDaemon()
+    assert daemon.epitaph() == ""
     os.kill(daemon.pid, signal.SIGKILL)
+    assert daemon.epitaph() == "kernrigd was killed by signal 9"
     daemon.stop()
     assert not Path(daemon.address.path).parent.exists()
 
@@ -142,6 +144,24 @@ def test_the_log_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         EmbeddedDaemon()
 
 
+def test_the_last_words_of_a_daemon(tmp_path: Path) -> None:
+    script(tmp_path / "path/kernrigd", READY.replace("signal.pause()", "raise SystemExit('ouch')"))
+    daemon = EmbeddedDaemon()
+    assert daemon.epitaph() == "kernrigd ended with status 1, and printed:\nouch"
+    daemon.stop()
+
+
+def test_a_daemon_that_ignores_sigterm_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_daemon, "_STOP_SECONDS", 0.1)
+    script(tmp_path / "path/kernrigd", READY.replace("sys.exit(0)", "None"))
+    daemon = EmbeddedDaemon()
+    daemon.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(daemon.pid, 0)
+
+
 def test_a_long_runtime_directory_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,20 +172,22 @@ def test_a_long_runtime_directory_is_not_used(
 
 
 def test_sweeping_removes_only_what_nobody_holds(tmp_path: Path) -> None:
-    locks = {}
-    for name in ("old", "held", "new"):
+    for name in ("crashed", "ended", "held", "new", "somebody-elses"):
         folder = tmp_path / f"kernrig-{name}"
         folder.mkdir()
-        locks[name] = folder / "s.lock"
-        locks[name].write_text("")
+        (folder / "stderr").write_text("")
+        if name != "ended":
+            (folder / "s.lock").write_text("")
+        if name == "somebody-elses":
+            (folder / "stderr").rename(folder / "notes")
         if name != "new":
-            os.utime(locks[name], (1, 1))
-    (tmp_path / "kernrig-other").mkdir()
-    with open(locks["held"], "rb") as held:
+            os.utime(folder, (1, 1))
+    with open(tmp_path / "kernrig-held/s.lock", "rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         _daemon._sweep(tmp_path)
     left = sorted(path.name for path in tmp_path.glob("kernrig-*"))
-    assert left == ["kernrig-held", "kernrig-new", "kernrig-other"]
+    assert left == ["kernrig-held", "kernrig-new", "kernrig-somebody-elses"]
+    assert (tmp_path / "kernrig-somebody-elses/notes").exists()
 
 
 def test_the_parents_daemon_is_not_the_childs_to_stop(tmp_path: Path) -> None:

@@ -102,15 +102,14 @@ def test_attributes_that_are_not_there(
 @pytest.mark.parametrize(
     ("name", "cls", "words"),
     [
-        (
-            "aten::ad.out",
-            MissingOperatorKey,
-            "there is no operator aten::ad; did you mean aten::add",
-        ),
+        ("aten::ad.out", MissingOperatorKey, "aten::ad.out; did you mean aten::add.out?"),
+        ("aten::ad.Tensor", MissingOperatorKey, "did you mean aten::add.out?"),
+        ("aten::sbu.out", MissingOperatorKey, "did you mean aten::sub.out?"),
+        ("atn::add.otu", MissingOperatorKey, "did you mean aten::add.out?"),
         ("aten::add.Tensor", MissingKernelKey, "aten::add.out has one (fake)"),
         ("aten::sub.out", MissingKernelKey, "no overload of aten::sub has one"),
-        ("aten::add.zzz", MissingOperatorKey, "no overload 'zzz'"),
-        ("nope::add", MissingOperatorKey, "no namespace 'nope'"),
+        ("aten::add.zzz", MissingOperatorKey, "aten::add.zzz; did you mean aten::add.out?"),
+        ("nope::add", MissingOperatorKey, "there is no operator nope::add"),
         ("add", MissingOperatorKey, "a name has the form aten::add.out"),
         ("", MissingOperatorKey, "a name has the form"),
     ],

@@ -123,7 +123,7 @@ def test_a_writable_dlpack_tensor_is_an_output() -> None:
     array = np.zeros(3)
     assert view(Exporter(array), is_output=True).address == array.ctypes.data
     array.flags.writeable = False
-    with pytest.raises(Unfit):
+    with pytest.raises(Unfit, match="DLPack"):
         view(Exporter(array), is_output=True)
 
 

@@ -113,7 +113,10 @@ class Arguments:
                 self.given[index] = value
             self._put(add(), value, index, is_output)
         for name, value in kwargs.items():
-            argument = add(name=name)
+            try:
+                argument = add(name=name)
+            except ValueError as error:
+                raise self._unexpected(-1, name) from error
             index, is_output = names.get(name, (-1, False))
             if is_output:
                 self.given[index] = value
@@ -214,7 +217,9 @@ class Arguments:
     def _wrong_type(self, cls: type, index: int, name: str, item: int = -1) -> KernrigError:
         """For a type that nobody could pass; in the words of PyTorch, and of the daemon."""
         arguments = self._schema.arguments
-        wanted = arguments[index].type if 0 <= index < len(arguments) else "something else"
+        if not 0 <= index < len(arguments):
+            return self._unexpected(index, name)
+        wanted = arguments[index].type
         position = "" if name else f" (position {index})"
         found = cls.__qualname__
         if cls.__module__ != "builtins":
@@ -224,6 +229,13 @@ class Arguments:
             f"{self._operator}() argument '{self._name(index, name)}'{position} must be {wanted}, "
             f"{got}",
             operator=self._operator,
+        )
+
+    def _unexpected(self, index: int, name: str) -> KernrigError:
+        """For an argument that the schema does not have."""
+        what = f"keyword argument {name!r}" if name else f"positional argument {index}"
+        return ArgumentTypeError(
+            f"{self._operator}() got an unexpected {what}", operator=self._operator
         )
 
     def _name(self, index: int, name: str) -> str:

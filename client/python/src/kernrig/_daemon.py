@@ -32,8 +32,11 @@ from kernrig.errors import DaemonNotFound
 
 _START_SECONDS = 30.0  # a machine under heavy load takes its time
 _STOP_SECONDS = 10.0  # more than the daemon's own grace
+_EPITAPH_SECONDS = 0.2  # its sockets close before it has ended
+_EPITAPH_LETTERS = 2000
 _PREFIX = "kernrig-"
 _SOCKET = "s"
+_STDERR = "stderr"
 _OLD_SECONDS = 60.0
 
 
@@ -62,7 +65,7 @@ def find() -> Path:
             unset = {"KERNRIG_DAEMON": "not set", "PATH": "no kernrigd"}.get(what, "none")
             searched.append(f"{what}: {unset}")
         elif path.is_file() and os.access(path, os.X_OK):
-            return path
+            return path.absolute()  # a bare name would be looked for on PATH
         elif what == "KERNRIG_DAEMON":
             # Whoever has named one does not want another.
             raise DaemonNotFound(f"KERNRIG_DAEMON names {path}, which is no program")
@@ -88,22 +91,26 @@ def _private_directory() -> Path:
 
 
 def _sweep(parent: Path) -> None:
-    """Removes directories of daemons whose owners were killed before they could.
+    """Removes what daemons have left whose owners were killed, and could not.
 
     A daemon holds a lock on the file beside its socket for as long as it lives, in whatever
-    container it lives.
+    container it lives. Only files that are known to be ours go, and folders that are empty then.
     """
-    for lock in parent.glob(f"{_PREFIX}*/{_SOCKET}.lock"):
+    for directory in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            directory = os.lstat(lock.parent)
-            age = time.time() - lock.stat().st_mtime
-            if directory.st_uid != os.getuid() or not stat.S_ISDIR(directory.st_mode):
+            status = directory.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
                 continue
-            if age < _OLD_SECONDS:
-                continue  # it may be about to take its lock
-            with open(lock, "rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(lock.parent)
+            if time.time() - status.st_mtime < _OLD_SECONDS:
+                continue  # its daemon may be about to take the lock
+            with contextlib.ExitStack() as stack:
+                lock = directory / f"{_SOCKET}.lock"
+                if lock.exists():
+                    file = stack.enter_context(open(lock, "rb"))
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for name in (_STDERR, _SOCKET, lock.name):
+                    (directory / name).unlink(missing_ok=True)
+                directory.rmdir()
 
 
 class EmbeddedDaemon:
@@ -118,6 +125,7 @@ class EmbeddedDaemon:
         binary = find()
         self._pid = os.getpid()
         self._directory = _private_directory()
+        self._printed = self._directory / _STDERR
         self.address = Address(str(self._directory / _SOCKET))
         try:
             _sweep(self._directory.parent)
@@ -127,14 +135,13 @@ class EmbeddedDaemon:
             raise
 
     def _start(self, binary: Path) -> subprocess.Popen[bytes]:
-        printed = self._directory / "stderr"
         reading, writing = os.pipe()
         command = [str(binary), "--socket", self.address.path, "--ready-fd", str(writing)]
         command += ["--embedded", "--owner", str(self._pid)]
         if log := os.environ.get("KERNRIG_LOG"):
             command += ["--log", os.path.abspath(log)]
         try:
-            with open(printed, "wb") as stderr:
+            with open(self._printed, "wb") as stderr:
                 process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
@@ -159,7 +166,7 @@ class EmbeddedDaemon:
         if problem:
             process.kill()
             status = process.wait()
-            said = printed.read_text(errors="replace").strip()
+            said = self._printed.read_text(errors="replace").strip()
             raise DaemonNotFound(
                 f"{binary} did not start: {said or f'{problem}; its exit status is {status}'}"
             )
@@ -176,16 +183,37 @@ class EmbeddedDaemon:
             return
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
+            if not _await_end(self._process, _STOP_SECONDS):
                 self._process.kill()
                 self._process.wait()
         shutil.rmtree(self._directory, ignore_errors=True)
 
+    def epitaph(self) -> str:
+        """How it ended, and what it printed, of one whose connection is gone; "" if it lives."""
+        if self._pid != os.getpid() or not _await_end(self._process, _EPITAPH_SECONDS):
+            return ""
+        status = self._process.wait()
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        said = self._printed.read_text(errors="replace").strip()
+        return f"kernrigd {how}" + (f", and printed:\n{said[-_EPITAPH_LETTERS:]}" if said else "")
+
     def abandon(self) -> None:
         """In a forked child: the daemon is the parent's. Popen must not wait for it."""
         self._process.returncode = 0
+
+
+def _await_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Waits for a process to end; whether it has. Popen.wait(timeout) would poll."""
+    if process.poll() is not None:
+        return True
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        poll.poll(seconds * 1000)
+    finally:
+        os.close(descriptor)
+    return process.poll() is not None
 
 
 def _await_ready(descriptor: int) -> str:

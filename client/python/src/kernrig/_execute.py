@@ -20,8 +20,6 @@ from kernrig._proto import execute_pb2
 from kernrig._staging import Staging, copy_back
 from kernrig._tensors import contiguous_strides
 from kernrig.errors import (
-    ConnectionLost,
-    DaemonStopping,
     InternalError,
     KernelError,
     KernelExited,
@@ -29,7 +27,6 @@ from kernrig.errors import (
     KernrigError,
     LimitExceeded,
     ResizeError,
-    SessionEnded,
     class_of,
 )
 
@@ -41,8 +38,6 @@ if TYPE_CHECKING:
 Call = tuple["Operator", tuple[Any, ...], dict[str, Any]]
 
 _RESIZE = ResizeError.status
-# After these there is no session any more.
-LOST = (ConnectionLost, SessionEnded, DaemonStopping)
 
 
 class CallResult:
@@ -92,14 +87,16 @@ class _Prepared:
     Attributes:
         operator: what is called.
         arguments: as they stand in the request.
-        moves: new places of outputs that had no room, by index.
+        has_grown: whether an output has been given room.
+        moves: new places of outputs that had none, by index.
     """
 
-    __slots__ = ("arguments", "moves", "operator")
+    __slots__ = ("arguments", "has_grown", "moves", "operator")
 
     def __init__(self, operator: Operator, arguments: Arguments) -> None:
         self.operator = operator
         self.arguments = arguments
+        self.has_grown = False
         self.moves: dict[int, Lease] = {}
 
     def output(self, reshaped: execute_pb2.Reshaped) -> int:
@@ -200,15 +197,24 @@ class Executor:
                 raise InternalError(
                     f"{len(reply.results)} results for {len(prepared)} calls: the daemon is wrong"
                 )
-            is_resize = len(prepared) == 1 and reply.results[0].fault.status == _RESIZE
-            if not is_resize or not self._give_room(
-                prepared[0], reply.results[0].fault.needed, staging
-            ):
+            if len(prepared) > 1 or not self._was_given_room(prepared, reply.results, staging):
                 break
         return [
             self._result(each, message)
             for each, message in zip(prepared, reply.results, strict=True)
         ]
+
+    def _was_given_room(
+        self,
+        prepared: Sequence[_Prepared],
+        results: Sequence[execute_pb2.CallResult],
+        staging: Staging | None,
+    ) -> bool:
+        """Whether the call failed for want of room, and has it now."""
+        for call, message in zip(prepared, results, strict=True):
+            if message.HasField("fault") and message.fault.status == _RESIZE:
+                return self._give_room(call, message.fault.needed, staging)
+        return False
 
     def _result(self, call: _Prepared, message: execute_pb2.CallResult) -> CallResult:
         result = CallResult(message)
@@ -261,7 +267,7 @@ class Executor:
         output = call.arguments.outputs[index]
         if output.is_grown or not output.view.library.can_resize:
             return False
-        output.is_grown = True
+        output.is_grown = call.has_grown = True
         message = output.message
         size = output.view.itemsize
         for length in needed.sizes:
@@ -290,14 +296,15 @@ class Executor:
 
     def _take_outputs(self, call: _Prepared, outputs: execute_pb2.Outputs) -> None:
         """Gives the caller's outputs their new shapes, and their elements if they were copied."""
-        shapes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-        for index, output in enumerate(call.arguments.outputs):
-            if output.is_emptied:
-                shapes[index] = (0,), (1,)
-        for reshaped in outputs.reshaped:
-            shapes[call.output(reshaped)] = tuple(reshaped.sizes), tuple(reshaped.strides)
-        for index, (sizes, strides) in shapes.items():
-            self._reshape(call, index, sizes, strides)
+        if outputs.reshaped or call.has_grown:
+            shapes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+            for index, output in enumerate(call.arguments.outputs):
+                if output.is_emptied:
+                    shapes[index] = (0,), (1,)
+            for reshaped in outputs.reshaped:
+                shapes[call.output(reshaped)] = tuple(reshaped.sizes), tuple(reshaped.strides)
+            for index, (sizes, strides) in shapes.items():
+                self._reshape(call, index, sizes, strides)
         for output in call.arguments.outputs:
             if output.copy is not None:
                 copy_back(output.copy)

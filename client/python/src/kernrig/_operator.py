@@ -126,6 +126,7 @@ class Operator:
             argument.name: (index, argument.is_write) for index, argument in enumerate(arguments)
         }
         self._outs = tuple([a.name for a in arguments if a.is_out])
+        self._out_names = frozenset(self._outs)
         self._written = tuple([i for i, a in enumerate(arguments) if a.is_write])
         self._returns = self._plan_returns()
         self._n_values = self._returns.count(-1)
@@ -212,7 +213,7 @@ class Operator:
         if not (timeout > 0 and math.isfinite(timeout)):
             raise InvalidArgument(f"{self._name}: timeout={timeout!r} must be more than 0 seconds")
         provider = known["provider"] or ""
-        if not isinstance(provider, str):
+        if not isinstance(provider, str) or not provider.isprintable():
             raise ArgumentTypeError(f"{self._name}: provider={provider!r} is no name")
         return Operator(self._registry, self._name, self._schema, float(timeout), provider)
 
@@ -231,10 +232,10 @@ class Operator:
 
     def _spread(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Outputs given together as out=(a, b), each under its own name."""
-        together = kwargs.get("out")
         outs = self._outs
-        if len(outs) < 2 or not isinstance(together, (tuple, list)):
+        if len(outs) < 2 or not isinstance(kwargs.get("out"), (tuple, list)):
             return kwargs
+        together = kwargs["out"]
         if len(together) != len(outs):
             raise ArgumentTypeError(
                 f"{self._name}() has {len(outs)} outputs ({', '.join(outs)}), "
@@ -253,8 +254,8 @@ class Operator:
 
     def _check_outputs(self, kwargs: dict[str, Any]) -> None:
         """An out variant without its outputs is the commonest mistake: it gets its own words."""
-        missing = [name for name in self._outs if name not in kwargs]
-        if missing:
+        if not kwargs.keys() >= self._out_names:
+            missing = [name for name in self._outs if name not in kwargs]
             raise ArgumentTypeError(
                 f"{self._name}() writes into tensors that you pass, and "
                 f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: "

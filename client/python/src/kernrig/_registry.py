@@ -36,9 +36,15 @@ def _split(name: str) -> tuple[str, str, str]:
     return namespace, base, overload
 
 
-def _did_you_mean(name: str, known: Iterable[str], show: Callable[[str], str] = str) -> str:
-    close = difflib.get_close_matches(name, list(known), n=3)
-    return f"; did you mean {' or '.join(show(each) for each in close)}?" if close else ""
+def _close(name: str, known: Iterable[str]) -> list[str]:
+    """The name itself if it is known, else those that are spelled nearly so."""
+    names = list(known)
+    return [name] if name in names else difflib.get_close_matches(name, names, n=3)
+
+
+def _did_you_mean(names: Iterable[str]) -> str:
+    text = " or ".join(names)
+    return f"; did you mean {text}?" if text else ""
 
 
 class Catalogue:
@@ -104,23 +110,36 @@ class Catalogue:
     def no_namespace(self, namespace: str) -> str:
         """Why a namespace is not found."""
         known = self.namespaces()
-        guess = _did_you_mean(namespace, known)
+        guess = _did_you_mean(_close(namespace, known))
         return f"there is no namespace {namespace!r} with kernels{guess or '; there are'}" + (
             "" if guess else f" {', '.join(known) or 'none'}"
         )
 
     def no_base(self, namespace: str, base: str) -> str:
         """Why a name is not found in its namespace."""
-        if namespace not in self._tree:
-            return f"there is no operator {namespace}::{base}: {self.no_namespace(namespace)}"
         known = self._tree[namespace]
         if base in known:
             overloads = ", ".join(each or "default" for each in known[base])
             return f"{namespace}::{base} is known, but has no kernel in any overload ({overloads})"
-        show = f"{namespace}::{{}}".format
-        guess = _did_you_mean(base, self.bases(namespace), show)
-        guess = guess or _did_you_mean(base, known, show)
+        close = _close(base, self.bases(namespace)) or _close(base, known)
+        guess = _did_you_mean(f"{namespace}::{each}" for each in close)
         return f"there is no operator {namespace}::{base}{guess}"
+
+    def no_operator(self, name: str) -> str:
+        """Why a full name is not found."""
+        guess = _did_you_mean(self._nearest(name, True) or self._nearest(name, False))
+        return f"there is no operator {name}{guess}"
+
+    def _nearest(self, name: str, with_kernels: bool) -> list[str]:
+        """Operators that a wrong name may mean, compared part by part: all names look alike."""
+        namespace, base, overload = _split(name)
+        found = []
+        for near in _close(namespace, self.namespaces() if with_kernels else self._tree):
+            for near_base in _close(base, self.bases(near) if with_kernels else self._tree[near]):
+                overloads = self.overloads(near, near_base, with_kernels)
+                chosen = (_close(overload, overloads) or overloads)[0]
+                found.append(_full(near, near_base, chosen))
+        return found[:3]
 
     def no_overload(self, namespace: str, base: str, overload: str) -> str:
         """Why an overload is not found, or has no kernel."""
@@ -128,7 +147,7 @@ class Catalogue:
         if name in self._operators:
             return f"{name} has no kernel; {self._those_with_kernels(namespace, base)}"
         overloads = [each or "default" for each in self.overloads(namespace, base, False)]
-        guess = _did_you_mean(overload or "default", overloads)
+        guess = _did_you_mean(_close(overload or "default", overloads))
         return f"{namespace}::{base} has no overload {overload or 'default'!r}" + (
             guess or f"; {self._those_with_kernels(namespace, base)}"
         )
@@ -275,12 +294,10 @@ class OperatorRegistry:
             raise MissingOperatorKey(
                 f"there is no operator {name!r}: a name has the form aten::add.out"
             )
-        if not catalogue.knows_base(namespace, base):
-            raise MissingOperatorKey(catalogue.no_base(namespace, base), operator=full)
-        text = catalogue.no_overload(namespace, base, overload)
         if full in catalogue.known():
+            text = catalogue.no_overload(namespace, base, overload)
             raise MissingKernelKey(text, operator=full)
-        raise MissingOperatorKey(text, operator=full)
+        raise MissingOperatorKey(catalogue.no_operator(full), operator=full)
 
     def __getattr__(self, name: str) -> OperatorNamespace:
         if _is_dunder(name) or name == "_catalogue":

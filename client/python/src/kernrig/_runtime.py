@@ -20,6 +20,7 @@ from kernrig._origin import VERSION
 from kernrig.errors import (
     CallCancelled,
     ConnectionLost,
+    DaemonStopping,
     ForkedRuntime,
     KernrigError,
     SessionEnded,
@@ -54,7 +55,7 @@ class Runtime:
         """Connects; use Runtime.get() or Runtime.connect()."""
         # Heavy imports, which `import kernrig.runtime` alone does not need.
         from kernrig._channel import Channel
-        from kernrig._execute import LOST, Executor
+        from kernrig._execute import Executor
         from kernrig._local import LocalSession, connect
         from kernrig._memory import Memory
         from kernrig._registry import OperatorRegistry
@@ -62,8 +63,6 @@ class Runtime:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._why = ""  # why it can no longer be used
-        self._is_lost = False
-        self._lost_by = LOST
         self._address = _address.parse(address)
         self._daemon = _daemon
         connection = connect(self._address)
@@ -263,18 +262,23 @@ class Runtime:
         try:
             return request()
         except KernrigError as error:
-            if isinstance(error, self._lost_by):
-                self._lose(error)
-                if isinstance(error, (ConnectionLost, SessionEnded)):
-                    raise
-                raise ConnectionLost(str(error)) from error
+            if isinstance(error, (ConnectionLost, SessionEnded, DaemonStopping)):
+                raise self._lost(error) from error.__cause__
             if isinstance(error, CallCancelled) and self.closed:
                 raise self._unusable() from error  # by another thread, in the meantime
             raise
 
-    def _lose(self, error: KernrigError) -> None:
-        self._is_lost = True
-        self._end(f"the connection was lost: {str(error).removeprefix(f'{self._address}: ')}")
+    def _lost(self, error: KernrigError) -> KernrigError:
+        """Gives everything up, since there is no session any more; the exception to raise."""
+        if self._why:
+            return error  # that it is over is known already
+        text = str(error).removeprefix(f"{self._address}: ")
+        epitaph = self._daemon.epitaph() if self._daemon is not None else ""
+        if epitaph:
+            text = f"{text}: {epitaph}"
+        self._end(f"the connection was lost: {text}")
+        cls = SessionEnded if isinstance(error, SessionEnded) else ConnectionLost
+        return cls(f"{self._address}: {text}", operator=error.operator)
 
     def _unusable(self) -> KernrigError:
         return ConnectionLost(

@@ -329,6 +329,9 @@ class _Dlpack(Library):
             )
         seen = self._import(tensor)
         library = NUMPY if isinstance(seen, np.ndarray) else TORCH
+        if is_output and library is NUMPY and not seen.flags.writeable:
+            # Before version 1.0 DLPack could not say that a tensor may be written.
+            raise Unfit(InvalidArgument, "is an output that DLPack gives out as read-only")
         view = library.view(seen, is_output)
         view.library = self
         return view

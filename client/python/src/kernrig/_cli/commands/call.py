@@ -68,7 +68,7 @@ def _promoted(inputs: list[np.ndarray[Any, Any]]) -> list[str]:
 
 
 def _candidates(
-    operator: Operator, inputs: list[np.ndarray[Any, Any]], wish: str, hint: Any
+    operator: Operator, inputs: list[np.ndarray[Any, Any]], wish: str, hint: str
 ) -> list[str]:
     """Dtypes to try for outputs that are not given, the likeliest first."""
     wish = wish or hint
@@ -92,7 +92,7 @@ def run(
     # A tuple or list for out stands for all outputs.
     given = operator._spread(kwargs)
     missing = [name for name in operator._outs if name not in given]
-    hint = given["dtype"] if isinstance(given.get("dtype"), str) else ""
+    hint = str(given["dtype"]) if isinstance(given.get("dtype"), str) else ""
     candidates = _candidates(operator, _inputs([*args, *given.values()]), wish, hint)
     result: CallResult | None = None
     for dtype in candidates if missing else candidates[:1]:
@@ -110,10 +110,6 @@ def run(
             break
     assert result is not None
     return result
-
-
-def _short(dtype: np.dtype[Any]) -> str:
-    return dtype.name
 
 
 def _plain(value: Any) -> Any:
@@ -139,7 +135,7 @@ def _described(name: str, value: Any) -> dict[str, Any]:
     elements = value.astype(np.float32) if value.dtype.name == "bfloat16" else value
     return {
         "name": name,
-        "dtype": _short(value.dtype),
+        "dtype": value.dtype.name,
         "shape": list(value.shape),
         "checksum": _checksum(value),
         "data": _plain(elements.tolist()) if is_small else None,
@@ -190,7 +186,7 @@ def _print(operator: Operator, result: CallResult, values: list[tuple[str, Any]]
             typer.echo(f"{name}: {array!r}")
             continue
         shape = "x".join(str(size) for size in array.shape) or "()"
-        typer.echo(f"{name}: {_short(array.dtype)} {shape}, checksum {_checksum(array)}")
+        typer.echo(f"{name}: {array.dtype.name} {shape}, checksum {_checksum(array)}")
         typer.echo(np.array2string(array, threshold=_SHOWN_ELEMENTS, separator=", "))
     typer.echo(
         f"{operator.name()} by {result.provider}/{result.kernel}, "

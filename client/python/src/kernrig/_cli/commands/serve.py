@@ -61,11 +61,10 @@ def _start(command: list[str]) -> tuple[subprocess.Popen[bytes], bool]:
     return process, is_ready
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Waits for the daemon; SIGTERM and Ctrl-C end it in good order, a second one at once."""
+def _pass_signals_on(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM and Ctrl-C end the daemon in good order, and this command with it."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: process.send_signal(number))
-    return process.wait()
 
 
 def serve(
@@ -111,11 +110,12 @@ def serve(
         if not is_ready:
             process.wait()  # it has said why, on stderr
             raise typer.Exit(INFRASTRUCTURE)
+        # Before anybody is told that it runs, and may want to end it.
+        _pass_signals_on(process)
         if form is Format.json:
             print_json({"address": str(address), "pid": process.pid})
         else:
             typer.echo(f"kernrigd {process.pid} listens at {address}")
             typer.echo(f"export KERNRIG_ADDRESS={address}")
-        status = _wait(process)
-        if status != 0:
+        if process.wait() != 0:
             raise typer.Exit(INFRASTRUCTURE)

@@ -128,7 +128,9 @@ def read(root: Path = ROOT) -> Tables:
         for name, number, kind in DTYPE.findall(definition(header, "KR_FOR_DTYPES"))
     ]
     own = {(s.name, s.number) for s in statuses if s.number > -20}
-    kernels = {(n, int(v)) for n, v in KERNEL_STATUS.findall(definition(header, "KR_FOR_KERNEL_STATUSES"))}
+    kernels = {
+        (n, int(v)) for n, v in KERNEL_STATUS.findall(definition(header, "KR_FOR_KERNEL_STATUSES"))
+    }
     if own != kernels:
         raise TableError(f"status.def and kernel.h disagree about {sorted(own ^ kernels)}")
     dims = re.search(r"\bKR_MAX_DIMS = (\d+)", header)
@@ -189,9 +191,10 @@ that say whom to ask:
 | `KernelError` | the kernel, or the worker that ran it: it crashed, hung or could not be loaded. |
 | `DaemonError` | the daemon refused, or there is none to ask. |
 
-Besides, each is the builtin class that people expect, in the column *also a*. `code` and `status` of
-an exception are the name and the number below; numbers never change. A failed RPC carries the number
-in its trailing metadata `kernrig-status`; what became of a call is a `Fault` inside the reply.
+Besides, each is the builtin class that people expect, in the column *also a*. `code` and `status`
+of an exception are the name and the number below; numbers never change. A failed RPC carries the
+number in its trailing metadata `kernrig-status`; what became of a call is a `Fault` inside the
+reply.
 
 Attribute look-up and `get_kernel` raise subclasses of `OperatorNotFound` and `KernelNotFound` that
 are `AttributeError` and `KeyError` as well.
@@ -206,7 +209,9 @@ def docs_page(tables: Tables) -> str:
         if status.section != section:
             section = status.section
             parts.append(f"\n## {section.rstrip('.')}\n\n")
-            parts.append("| number | name | class | also a | gRPC code | when |\n|---|---|---|---|---|---|\n")
+            parts.append(
+                "| number | name | class | also a | gRPC code | when |\n|---|---|---|---|---|---|\n"
+            )
         also = [status.family, *([] if status.base == "None" else [status.base])]
         parts.append(
             f"| {status.number} | {status.name} | `{status.cls}` | "

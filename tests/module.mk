@@ -70,6 +70,14 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(SERVER_ARCHIVES)
 	@echo "  LINK  $@"
 	@$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(DAEMON_LIBS) -ldl
 
+# ---- What the comparison with PyTorch needs --------------------------------------------------------------
+PRINT_SCHEMA := $(B)/tests/against_torch/print_schema
+$(B)/obj/tests/against_torch/%.o: LAYER_FLAGS := $(INCLUDES_registry)
+$(PRINT_SCHEMA): $(B)/obj/tests/against_torch/print_schema.o $(B)/libkr_registry.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(LDFLAGS_ALL) -o $@ $^ -lm
+
 # ---- Running them ------------------------------------------------------------------------------------
 .PHONY: unit fuzz-replay test-kernels
 test-kernels: $(TEST_KERNELS)

@@ -223,3 +223,21 @@ def test_connecting_where_one_may_not(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(socket, "socket", Refusing)
     with pytest.raises(PermissionDenied, match="may not connect"):
         _local.connect(Address(str(tmp_path / "s")))
+
+
+def test_a_daemon_with_many_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        listening.listen(0)  # one may wait
+        address = Address(str(tmp_path / "s"))
+        first = _local.connect(address)
+        monkeypatch.setattr(_local, "_PATIENCE", 0.05)
+        with pytest.raises(ConnectionLost, match=r"has not taken the connection within 0\.05 s"):
+            _local.connect(address)
+        monkeypatch.undo()
+        accepting = threading.Thread(target=lambda: listening.accept()[0].close())
+        accepting.start()
+        second = _local.connect(address)  # as soon as there is room
+        accepting.join()
+        first.close()
+        second.close()

@@ -47,8 +47,12 @@ def connect(address: Address) -> socket.socket:
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.settimeout(_PATIENCE)
+        # With a time-out of Python's, which makes the socket nonblocking, a daemon that has many
+        # waiting would refuse at once instead of making this one wait, too.
+        patience = struct.pack("@ll", *divmod(int(_PATIENCE * 1e6), 1_000_000))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
         connection.connect(address.path)
+        connection.settimeout(_PATIENCE)
     except OSError as error:
         connection.close()
         raise _refused(address, error) from error
@@ -65,6 +69,7 @@ def _refused(address: Address, error: OSError) -> KernrigError:
         errno.ENOENT: "there is no such socket",
         errno.ECONNREFUSED: "nobody listens there: the daemon that did is gone",
         errno.ENOTSOCK: "this is no socket",
+        errno.EAGAIN: f"the daemon has not taken the connection within {_PATIENCE:g} s",
     }.get(error.errno or 0, error.strerror or str(error))
     return ConnectionLost(
         f"{address}: {reason}. Start a daemon with `kernrig serve --socket {address.path}`, or "

@@ -12,7 +12,7 @@ include mk/rules.mk
 include mk/setup.mk
 include $(sort $(wildcard proto/module.mk kernels/module.mk registry/module.mk server/module.mk \
                           client/python/module.mk demo/module.mk tests/module.mk \
-                          tests/lint/module.mk))
+                          tests/*/module.mk))
 
 .PHONY: all help clean
 all: $(ALL) ## build the daemon, the worker and the kernels (the default)

@@ -35,7 +35,7 @@ def load_digits() -> Digits:
     """Reads the data set that lies beside this file."""
     with gzip.open(HERE / "data" / "digits.csv.gz", "rt") as file:
         rows = np.array(list(csv.reader(file)), dtype=np.float32)
-    images = np.ascontiguousarray(rows[:, :64].reshape(-1, 1, 8, 8) / 16)
+    images = (rows[:, :64].reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     return Digits(images, rows[:, 64].astype(np.int64))
 
 
@@ -62,13 +62,15 @@ def convolve(x: Array, weight: Array, bias: Array) -> Array:
 def pool(x: Array) -> Array:
     """The largest of each 2x2 block: (n, c, h, w) -> (n, c, h // 2, w // 2)."""
     n, c, h, w = x.shape
-    return x.reshape(n, c, h // 2, 2, w // 2, 2).max(axis=(3, 5))
+    largest: Array = x.reshape(n, c, h // 2, 2, w // 2, 2).max(axis=(3, 5))
+    return largest
 
 
 def softmax(x: Array) -> Array:
     """Probabilities along the last dim."""
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+    e: Array = np.exp(x - x.max(axis=-1, keepdims=True))
+    e /= e.sum(axis=-1, keepdims=True)
+    return e
 
 
 def forward(x: Array, p: Parameters) -> Array:

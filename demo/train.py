@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from network import (
     TRAINED,
     WEIGHTS,
@@ -30,7 +31,7 @@ def initial(rng: np.random.Generator) -> Parameters:
     """He's initialisation."""
 
     def normal(*shape: int, inputs: int) -> Array:
-        return (rng.standard_normal(shape) * np.sqrt(2 / inputs)).astype(np.float32)
+        return np.asarray(rng.standard_normal(shape) * np.sqrt(2 / inputs), np.float32)
 
     return {
         "conv1.weight": normal(16, 1, 3, 3, inputs=9),
@@ -48,7 +49,7 @@ def unpool(gradient: Array, x: Array) -> Array:
     blocks = x.reshape(n, c, h // 2, 2, w // 2, 2)
     largest = blocks == blocks.max(axis=(3, 5), keepdims=True)
     share = largest / largest.sum(axis=(3, 5), keepdims=True)
-    return (share * gradient[:, :, :, None, :, None]).reshape(x.shape).astype(np.float32)
+    return np.asarray((share * gradient[:, :, :, None, :, None]).reshape(x.shape), np.float32)
 
 
 def convolution_gradients(gradient: Array, x: Array, weight: Array) -> tuple[Array, Array, Array]:
@@ -85,9 +86,7 @@ def gradients(x: Array, labels: NDArray[np.int64], p: Parameters) -> Parameters:
         g, h1, p["conv2.weight"]
     )
     g = unpool(g, np.maximum(a1, 0)) * (a1 > 0)
-    _, result["conv1.weight"], result["conv1.bias"] = convolution_gradients(
-        g, x, p["conv1.weight"]
-    )
+    _, result["conv1.weight"], result["conv1.bias"] = convolution_gradients(g, x, p["conv1.weight"])
     return result
 
 
@@ -109,7 +108,7 @@ def main() -> None:
                 a = mean[name] / (1 - 0.9**step)
                 b = square[name] / (1 - 0.999**step)
                 p[name] = (p[name] - RATE * a / (np.sqrt(b) + 1e-8)).astype(np.float32)
-    np.savez(WEIGHTS, **p)
+    np.savez(WEIGHTS, allow_pickle=False, **p)
     right = forward(digits.images, p).argmax(axis=1) == digits.labels
     print(f"trained: {right[:TRAINED].mean():.1%}, held out: {right[TRAINED:].mean():.1%}")
 

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from kernrig.runtime import Runtime
@@ -150,7 +151,7 @@ class Daemon:
         left = [name for name in os.listdir(self.folder) if name != "log"]
         shutil.rmtree(self.folder)
         for pid in below:
-            wait_until(lambda pid=pid: not is_alive(pid), f"process {pid} to end")
+            wait_until(partial(is_dead, pid), f"process {pid} to end")
         assert printed == "", printed + log
         assert status in (0, -signal.SIGKILL), (status, log)
         assert left == [] or status == -signal.SIGKILL, left
@@ -163,6 +164,11 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return text.rpartition(")")[2].split()[0] != "Z"
+
+
+def is_dead(pid: int) -> bool:
+    """Whether a process has ended."""
+    return not is_alive(pid)
 
 
 class DaemonFailed(Exception):

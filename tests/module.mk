@@ -78,10 +78,43 @@ $(PRINT_SCHEMA): $(B)/obj/tests/against_torch/print_schema.o $(B)/libkr_registry
 	@echo "  LINK  $@"
 	@$(CC) $(LDFLAGS_ALL) -o $@ $^ -lm
 
-# ---- Running them ------------------------------------------------------------------------------------
-.PHONY: unit fuzz-replay test-kernels
+# ---- Running them: each of these takes SANITIZE=address,undefined or SANITIZE=thread ---------------------
+# K=EXPRESSION chooses among Python's tests, as pytest's -k does.
+PYTEST = -m pytest -q $(if $(K),-k "$(K)")
+E2E_ENVIRONMENT = KERNRIG_DAEMON=$(CURDIR)/$(DAEMON) \
+                  TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp exitcode=66"
+FUZZ_RUNS = $(foreach t,$(FUZZ_TARGETS),"$(B)/tests/fuzz/fuzz_$(t) tests/fuzz/corpus/$(t)")
+
+.PHONY: unit fuzz-replay test-kernels e2e torch-tests check test full
 test-kernels: $(TEST_KERNELS)
-unit: $(UNIT_TESTS) ## unit tests
+unit: $(UNIT_TESTS) ## unit tests in C
 	@tools/run_tests.py $(UNIT_TESTS)
 fuzz-replay: $(FUZZ_REPLAYS) ## every fuzz target over its committed corpus
-	@tools/run_tests.py $(foreach t,$(FUZZ_TARGETS),"$(B)/tests/fuzz/fuzz_$(t) tests/fuzz/corpus/$(t)")
+	@tools/run_tests.py $(FUZZ_RUNS)
+e2e: all client test-kernels $(VENV)/.ready-test ## tests of the daemon through the Python client; K=EXPRESSION
+	@$(E2E_ENVIRONMENT) $(PYTHON) $(PYTEST) tests/e2e
+torch-tests: all client $(PRINT_SCHEMA) $(VENV_TORCH)/.ready ## comparison with PyTorch; K=EXPRESSION
+	@$(E2E_ENVIRONMENT) $(VENV_TORCH)/bin/python $(PYTEST) $(if $(FULL),--full) tests/against_torch
+	@cd $(CLIENT) && $(CURDIR)/$(VENV_TORCH)/bin/python $(PYTEST) tests/test_torch.py
+
+check: all client test-kernels $(UNIT_TESTS) $(FUZZ_REPLAYS) $(VENV)/.ready-test ## unit, fuzz-replay, client-tests and e2e
+	@tools/run_tests.py $(UNIT_TESTS) $(FUZZ_RUNS)
+	@$(MAKE) --no-print-directory client-tests e2e
+
+# One after the other, since tests that wait for a deadline want the machine for themselves.
+test: $(PACKAGES_TEST) $(VENV)/.ready-test $(VENV_TORCH)/.ready ## everything that CI runs
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory SANITIZE=address,undefined check
+	@$(MAKE) --no-print-directory SANITIZE=thread e2e
+	@$(MAKE) --no-print-directory torch-tests
+
+full: test ## what takes longer: every OpInfo in full, valgrind, ten minutes of each fuzz target
+	@$(MAKE) --no-print-directory FULL=1 torch-tests
+	@$(MAKE) --no-print-directory valgrind
+	@for t in $(FUZZ_TARGETS); do $(MAKE) --no-print-directory fuzz T=$$t SECONDS=600 || exit 1; done
+
+# Valgrind sees what sanitizers do not: reads of memory that was never written.
+.PHONY: valgrind
+valgrind: $(UNIT_TESTS) ## unit tests under valgrind
+	@tools/run_tests.py $(UNIT_TESTS:%="valgrind --quiet --error-exitcode=9 --leak-check=full --child-silent-after-fork=yes %")

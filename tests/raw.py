@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import grpc
-
 from kernrig._proto import buffer_pb2, execute_pb2, server_pb2, session_pb2
 
 BIND, FETCH, BOUND, FETCHED, REFUSED = 1, 2, 65, 66, 67
@@ -53,6 +52,11 @@ def is_closed(connection: socket.socket) -> bool:
     return True
 
 
+def as_it_is(data: bytes) -> bytes:
+    """What serializes bytes: they are what is sent."""
+    return data
+
+
 class Stub:
     """The RPCs, one method each."""
 
@@ -62,21 +66,23 @@ class Stub:
     def raw(self, name: str, data: bytes, timeout: float = 20) -> bytes:
         """Any bytes to any method."""
         path = name if name.startswith("/") else f"/kernrig.v1.Kernrig/{name}"
-        return self._channel.unary_unary(path)(data, timeout=timeout)  # type: ignore[no-any-return]
+        call = self._channel.unary_unary(path, as_it_is, as_it_is)
+        return bytes(call(data, timeout=timeout))
 
     def _call(self, name: str, request: Any, reply: Any, timeout: float = 20) -> Any:
         return reply.FromString(self.raw(name, request.SerializeToString(), timeout))
 
     def server_info(self) -> server_pb2.ServerInfoResponse:
         """ServerInfo."""
-        return self._call(
-            "ServerInfo", server_pb2.ServerInfoRequest(), server_pb2.ServerInfoResponse
-        )
+        request = server_pb2.ServerInfoRequest()
+        reply = self._call("ServerInfo", request, server_pb2.ServerInfoResponse)
+        assert isinstance(reply, server_pb2.ServerInfoResponse)
+        return reply
 
     def open_session(self) -> bytes:
         """OpenSession."""
         request = session_pb2.OpenSessionRequest(client="test")
-        return self._call("OpenSession", request, session_pb2.OpenSessionResponse).session
+        return bytes(self._call("OpenSession", request, session_pb2.OpenSessionResponse).session)
 
     def close_session(self, session: bytes) -> None:
         """CloseSession."""
@@ -122,8 +128,13 @@ def bound_session(path: str) -> Iterator[tuple[Stub, bytes, socket.socket]]:
 
 def status_of(error: grpc.RpcError) -> int:
     """The number of the error that a refused RPC carries."""
-    metadata = dict(error.trailing_metadata() or ())  # type: ignore[attr-defined]
-    return int(metadata.get("kernrig-status", 0))
+    metadata: Any = error.trailing_metadata()  # pairs, whatever the stubs say
+    return int(dict(metadata or ()).get("kernrig-status", 0))
+
+
+def details(error: grpc.RpcError) -> str:
+    """The text that a refused RPC carries."""
+    return str(error.details())
 
 
 def tensor(buffer: int, *sizes: int, **more: Any) -> execute_pb2.Argument:

@@ -17,7 +17,9 @@ def main() -> None:
     print(f"extern const char {name}[];\nextern const size_t {name}_length;")
     print(f"const size_t {name}_length = {len(data)};\nconst char {name}[] = {{")
     for start in range(0, len(data), 24):
-        print("".join(f"{byte if byte < 128 else byte - 256}," for byte in data[start : start + 24]))
+        print(
+            "".join(f"{byte if byte < 128 else byte - 256}," for byte in data[start : start + 24])
+        )
     print("0};")
 
 

@@ -18,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 import torch.ao.quantization.fx._decomposed  # defines the schemas of quantized_decomposed
@@ -87,14 +87,14 @@ QUANTIZED = """
 # Arguments that a factory has and its out overload lacks, since out decides them.
 FACTORY_ARGUMENTS = frozenset({"dtype", "layout", "device", "pin_memory"})
 
-Schema = torch.FunctionSchema
+Schema: TypeAlias = torch.FunctionSchema
 
 
 class BoundError(Exception):
     """The arguments were bound; the operator itself need not run."""
 
 
-class StopWhenBound(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class StopWhenBound(TorchDispatchMode):
     """Stops a call between binding and kernel."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -102,7 +102,7 @@ class StopWhenBound(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def name_of(schema: Schema) -> str:
-    return schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
+    return f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
 
 
 def all_schemas() -> dict[str, Schema]:
@@ -160,7 +160,7 @@ def takes_numbers(schema: Schema) -> bool:
         if str(argument.type) != "Tensor" or (argument.alias_info and argument.alias_info.is_write):
             continue
         try:
-            with StopWhenBound():  # type: ignore[no-untyped-call]
+            with StopWhenBound():
                 overload_of(schema)(**{**arguments, argument.name: 2})
         except BoundError:
             return True

@@ -7,15 +7,14 @@ was left out and why, so that nobody takes few comparisons for many.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from harness import Daemon, wait_until
-
 from kernrig.runtime import Runtime
+
+from harness import Daemon, wait_until
 
 COMPARED: Counter[tuple[str, str]] = Counter()
 LEFT_OUT: Counter[tuple[str, str]] = Counter()
@@ -23,8 +22,8 @@ NOTES: list[str] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`make full` widens the net: every operator of PyTorch that calls ours on the way."""
-    parser.addoption("--all-opinfos", action="store_true", help="samples of all OpInfos, not only of ours")
+    """What `make full` adds."""
+    parser.addoption("--full", action="store_true", help="every sample of every OpInfo, in full")
 
 
 @pytest.fixture(scope="session")
@@ -86,8 +85,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         write(f"left out: {name}: {count} calls: {why}")
     for note in NOTES:
         write(note)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """PyTorch looks for a compiler for CUDA, and says on stderr that there is none."""
-    os.environ.setdefault("TORCH_LOGS", "-all")

@@ -2,9 +2,9 @@
 """What is right: PyTorch in float64, rounded to the dtype.
 
 An operator that rounds after every step is not a good judge of one that rounds once, so PyTorch
-computes in float64 and the result is rounded to the dtype of the output. Where PyTorch in that dtype
-itself gives infinity or NaN, that counts, since the dtype's range is part of what is asked. Results
-that are not floating-point are exact, as PyTorch in their own dtype has them.
+computes in float64 and the result is rounded to the dtype of the output. Where PyTorch in that
+dtype itself gives infinity or NaN, that counts, since the dtype's range is part of what is asked.
+Results that are not floating-point are exact, as PyTorch in their own dtype has them.
 """
 
 from __future__ import annotations

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import oracle
 import pytest
-import samples
 import torch
-from outputs import KINDS, shared
-
 from kernrig import errors
 from kernrig.runtime import Runtime
 
+import oracle
+import samples
+from outputs import KINDS, shared
+
 Counts = Counter[tuple[str, str]]
 LARGE = 1 << 18  # elements; above it one kind of output is enough
-MANY = 500  # calls of an OpInfo; those beyond get one kind of output each, in turn
 
 
 def key_of(call: samples.Call) -> object:
@@ -63,7 +62,7 @@ def compare(rt: Runtime, call: samples.Call, kinds: list[str], counts: Counts) -
     """One call into several kinds of output."""
     try:
         own = oracle.in_own_dtype(call.name, call.args, call.kwargs)
-    except Exception as error:  # noqa: BLE001  PyTorch raises many kinds
+    except Exception as error:
         refuse(rt, call, error)
         counts[call.name, "refused"] += 1
         return
@@ -84,24 +83,39 @@ def compare(rt: Runtime, call: samples.Call, kinds: list[str], counts: Counts) -
 
 
 def run(
-    rt: Runtime, opinfos: list[Any], dtype: torch.dtype, counts: Counts, left_out: Counts
+    rt: Runtime,
+    opinfos: list[Any],
+    dtype: torch.dtype,
+    is_full: bool,
+    counts: Counts,
+    left_out: Counts,
 ) -> int:
-    """Compares all distinct calls of some OpInfos; how many there were."""
+    """Compares all distinct calls of some OpInfos; how many there were.
+
+    Unless is_full, calls beyond many get one kind of output each, in turn.
+    """
     seen: set[object] = set()
     every = list(KINDS)
     kept = []  # its tensors' addresses stay taken, which key_of relies upon
     for opinfo in opinfos:
-        for call in samples.calls(opinfo, dtype):
+        for call in samples.calls(opinfo, dtype, is_full):
             if why := samples.is_supported(call):
                 left_out[call.name, why] += 1
                 continue
             kept.append(call)
             key = key_of(call)
             if key not in seen:
-                kinds = every if len(seen) < MANY else [every[len(seen) % len(every)]]
+                is_one_of_many = len(seen) >= samples.MANY and not is_full
+                kinds = [every[len(seen) % len(every)]] if is_one_of_many else every
                 seen.add(key)
                 compare(rt, call, kinds, counts)
     return len(seen)
+
+
+@pytest.fixture(scope="module")
+def is_full(request: pytest.FixtureRequest) -> bool:
+    """Whether nothing is to be left out to save time: make full."""
+    return bool(request.config.getoption("--full"))
 
 
 OWN_INFOS = samples.own_opinfos()
@@ -112,24 +126,25 @@ OWN_INFOS = samples.own_opinfos()
     "opinfo", OWN_INFOS, ids=[f"{each.name}{each.variant_test_name}" for each in OWN_INFOS]
 )
 def test_samples(
-    rt: Runtime, opinfo: Any, dtype: torch.dtype, compared: Counts, left_out: Counts
+    rt: Runtime,
+    is_full: bool,
+    opinfo: Any,
+    dtype: torch.dtype,
+    compared: Counts,
+    left_out: Counts,
 ) -> None:
-    count = run(rt, [opinfo], dtype, compared, left_out)
+    count = run(rt, [opinfo], dtype, is_full, compared, left_out)
     assert count > 0 or dtype not in opinfo.dtypes
 
 
 @pytest.mark.parametrize("dtype", oracle.DTYPES, ids=oracle.DTYPES.values())
 def test_samples_of_all_operators(
-    rt: Runtime,
-    request: pytest.FixtureRequest,
-    dtype: torch.dtype,
-    compared: Counts,
-    left_out: Counts,
+    rt: Runtime, is_full: bool, dtype: torch.dtype, compared: Counts, left_out: Counts
 ) -> None:
     """Operators that are not ours call ours on the way, with arguments nobody else thinks of.
 
-    `make full` takes all of them (--all-opinfos); otherwise every twentieth.
+    `make full` takes them all, otherwise every twentieth is asked.
     """
     others = samples.other_opinfos()
-    chosen = others if request.config.getoption("--all-opinfos") else others[::20]
-    assert run(rt, chosen, dtype, compared, left_out) > 0
+    chosen = others if is_full else others[::20]
+    assert run(rt, chosen, dtype, is_full, compared, left_out) > 0

@@ -7,12 +7,12 @@ import itertools
 from collections import Counter
 from typing import Any
 
-import oracle
 import pytest
 import torch
-
 from kernrig import errors
 from kernrig.runtime import Runtime
+
+import oracle
 
 Counts = Counter[tuple[str, str]]
 VALUES = [3, 0, 1, 2, 7, 100]

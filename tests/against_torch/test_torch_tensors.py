@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's tensors as arguments and outputs of real calls: what is shared, copied, resized, refused."""
+"""PyTorch's tensors in real calls: what is shared, what copied, what resized, and what refused."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-import oracle
 import pytest
 import torch
-
 from kernrig import errors
 from kernrig.runtime import Operator, Runtime
+
+import oracle
 
 Maker = Callable[[tuple[int, ...]], torch.Tensor]
 
@@ -27,9 +27,11 @@ def add(rt: Runtime) -> Operator:
 @pytest.fixture(params=["shared", "private"])
 def make(rt: Runtime, request: pytest.FixtureRequest) -> Maker:
     """Makes float32 tensors, in shared memory or in PyTorch's own."""
-    if request.param == "private":
-        return torch.empty
-    return lambda shape: rt.empty(shape, torch.float32)
+
+    def shared(shape: tuple[int, ...]) -> torch.Tensor:
+        return rt.empty(shape, torch.float32)
+
+    return shared if request.param == "shared" else lambda shape: torch.empty(shape)
 
 
 def test_the_output_is_returned_and_is_the_same_object(add: Operator, make: Maker) -> None:
@@ -94,7 +96,9 @@ def test_an_empty_output_is_resized_silently(add: Operator, make: Maker) -> None
 def test_another_shape_warns_as_pytorch_does(add: Operator, make: Maker) -> None:
     for before in [(1,), (4, 4)]:
         a, out = torch.ones(2, 3), make(before)
-        with pytest.warns(UserWarning, match="An output with one or more elements was resized") as w:
+        with pytest.warns(
+            UserWarning, match="An output with one or more elements was resized"
+        ) as w:
             add(a, a, out=out)
         assert w[0].filename == __file__
         assert torch.equal(out, torch.full((2, 3), 2.0))
@@ -153,12 +157,9 @@ def test_overlap(add: Operator, make: Maker) -> None:
 def test_requires_grad(add: Operator) -> None:
     a, out = torch.ones(2, requires_grad=True), torch.zeros(2)
     text = r"aten::add.out.*'self'.*requires.grad|requires.grad.*'self'"
-    for call in (
-        lambda: add(a, a.detach(), out=out),
-        lambda: add(torch.nn.Parameter(torch.ones(2)), 1, out=out),
-    ):
+    for tensor in (a, torch.nn.Parameter(torch.ones(2))):
         with pytest.raises(errors.AutogradError, match=text):
-            call()
+            add(tensor, a.detach(), out=out)
     with torch.no_grad():
         add(a, a, out=out)
     assert out.tolist() == [2, 2]

@@ -7,10 +7,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import replay
-
 from kernrig import errors
 from kernrig.runtime import Runtime
+
+import replay
 
 KINDS: list[tuple[tuple[type[errors.KernrigError], ...], str]] = [
     ((errors.IndexOutOfRange,), "index_out_of_range"),

@@ -12,9 +12,10 @@ import os
 from collections.abc import Callable, Iterator
 
 import pytest
+from kernrig.runtime import Runtime
+
 from harness import Daemon, wait_until
 
-from kernrig.runtime import Runtime
 
 @pytest.fixture(scope="module")
 def daemon() -> Iterator[Daemon]:
@@ -49,7 +50,9 @@ def start_daemon() -> Iterator[Callable[..., Daemon]]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_leaks(request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+def nothing_leaks(
+    request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]
+) -> Iterator[None]:
     """After each test the shared daemon is as before, our own descriptors are, and nobody has
     printed anything on stderr."""
     shared: Daemon | None = None

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from kernrig import errors
 from kernrig.runtime import Runtime
 
@@ -29,16 +28,16 @@ def the_session_goes_on(runtime: Runtime):  # type: ignore[no-untyped-def]
 
 
 def test_unknown_namespace(runtime: Runtime) -> None:
-    with pytest.raises(AttributeError, match="namespace 'atn'.*did you mean.*aten"):
+    with pytest.raises(AttributeError, match=r"namespace 'atn'.*did you mean.*aten"):
         runtime.operator_registry.atn
-    with pytest.raises(KeyError, match="did you mean.*aten::add.out"):
+    with pytest.raises(KeyError, match=r"did you mean.*aten::add.out"):
         runtime.operator_registry.get_kernel("atn::add.out")
 
 
 def test_unknown_operator(runtime: Runtime) -> None:
-    with pytest.raises(AttributeError, match="did you mean.*add"):
+    with pytest.raises(AttributeError, match=r"did you mean.*add"):
         runtime.operator_registry.aten.ad
-    with pytest.raises(KeyError, match="did you mean.*aten::add.out") as info:
+    with pytest.raises(KeyError, match=r"did you mean.*aten::add.out") as info:
         runtime.operator_registry.get_kernel("aten::ad.out")
     assert isinstance(info.value, errors.OperatorNotFound)
     assert str(info.value)[0] != "'"  # not KeyError's repr
@@ -47,7 +46,7 @@ def test_unknown_operator(runtime: Runtime) -> None:
 def test_unknown_overload(runtime: Runtime) -> None:
     with pytest.raises(AttributeError, match="aten::add has no overload 'outt'"):
         runtime.operator_registry.aten.add.outt
-    with pytest.raises(KeyError, match="aten::add.outt"):
+    with pytest.raises(KeyError, match=r"aten::add.outt"):
         runtime.operator_registry.get_kernel("aten::add.outt")
 
 
@@ -96,7 +95,7 @@ def test_wrong_number_of_arguments(runtime: Runtime) -> None:
 def test_wrong_name_of_an_argument(runtime: Runtime) -> None:
     a, c = tensors(runtime, (2,), (2,))
     op = runtime.operator_registry.aten.add.out
-    with pytest.raises(TypeError, match="unexpected keyword argument 'alpa'.*alpha"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'alpa'.*alpha"):
         op(a, a, alpa=2, out=c)
     with pytest.raises(TypeError, match="multiple values for argument 'self'"):
         op(a, a, self=a, out=c)
@@ -158,7 +157,7 @@ def test_a_dtype_that_this_kernel_does_not_take(runtime: Runtime) -> None:
 def test_a_result_that_cannot_be_cast(runtime: Runtime) -> None:
     (a,) = tensors(runtime, (2,))
     out = runtime.zeros((2,), "i64")
-    with pytest.raises(RuntimeError, match="result type Float can't be cast.*output type Long"):
+    with pytest.raises(RuntimeError, match=r"result type Float can't be cast.*output type Long"):
         runtime.operator_registry.aten.add.out(a, a, out=out)
     np.testing.assert_array_equal(out, [0, 0])
 
@@ -187,7 +186,7 @@ def test_a_numpy_output_of_the_wrong_shape(runtime: Runtime) -> None:
 def test_seventeen_dims(runtime: Runtime) -> None:
     deep = np.ones((1,) * 17, np.float32)
     (c,) = tensors(runtime, (1,))
-    with pytest.raises(ValueError, match="'self'.*17.*16"):
+    with pytest.raises(ValueError, match=r"'self'.*17.*16"):
         runtime.operator_registry.aten.relu.out(deep, out=c)
 
 
@@ -198,7 +197,7 @@ def test_partial_overlap_of_an_output_and_an_input(runtime: Runtime) -> None:
     op = runtime.operator_registry.aten.add.out
     for base in (runtime.zeros((9,), "f32"), np.zeros(9, np.float32)):
         base[:] = np.arange(9)
-        with pytest.raises(RuntimeError, match="'out'.*single memory location.*'self'") as info:
+        with pytest.raises(RuntimeError, match=r"'out'.*single memory location.*'self'") as info:
             op(base[:8], base[:8], out=base[1:])
         assert isinstance(info.value, errors.OverlapError)
         np.testing.assert_array_equal(base, np.arange(9))
@@ -213,12 +212,14 @@ def test_an_output_whose_elements_overlap_each_other(runtime: Runtime) -> None:
     (a,) = tensors(runtime, (3, 2))
     base = runtime.zeros((2,), "f32")
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
-        runtime.operator_registry.aten.relu.out(a, out=np.lib.stride_tricks.as_strided(base, (3, 2), (0, 4)))
+        runtime.operator_registry.aten.relu.out(
+            a, out=np.lib.stride_tricks.as_strided(base, (3, 2), (0, 4))
+        )
 
 
 def test_an_output_that_is_an_input_of_a_kernel_that_does_not_take_it(runtime: Runtime) -> None:
     m = tensors(runtime, (2, 2))[0]
-    with pytest.raises(errors.OverlapError, match="'out'.*does not work in place"):
+    with pytest.raises(errors.OverlapError, match=r"'out'.*does not work in place"):
         runtime.operator_registry.aten.addmm.out(m, m, m, out=m)
 
 
@@ -226,7 +227,7 @@ def test_a_read_only_output(runtime: Runtime) -> None:
     (a,) = tensors(runtime, (2,))
     out = np.zeros(2, np.float32)
     out.flags.writeable = False
-    with pytest.raises(ValueError, match="'out'.*read-only"):
+    with pytest.raises(ValueError, match=r"'out'.*read-only"):
         runtime.operator_registry.aten.relu.out(a, out=out)
     runtime.operator_registry.aten.relu.out(out, out=a)  # as an input it is fine
 
@@ -244,9 +245,9 @@ def test_too_many_tensors_for_one_call(runtime: Runtime) -> None:
     """A list of 5,000 tensors: the error names the limit, and 1,000 are fine."""
     (one,) = tensors(runtime, (1,))
     out = runtime.empty((1000,), "f32")
-    with pytest.raises(errors.LimitExceeded, match="2001 tensors.*'tensors' of 1024"):
+    with pytest.raises(errors.LimitExceeded, match=r"2001 tensors.*'tensors' of 1024"):
         runtime.operator_registry.aten.cat.out([one] * 2000, out=out)
-    with pytest.raises(errors.LimitExceeded, match="5000 items.*'list_items' of 4096"):
+    with pytest.raises(errors.LimitExceeded, match=r"5000 items.*'list_items' of 4096"):
         runtime.operator_registry.aten.cat.out([one] * 5000, out=out)
     runtime.operator_registry.aten.cat.out([one] * 1000, out=out)
     np.testing.assert_array_equal(out, np.ones(1000))

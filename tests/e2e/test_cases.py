@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from kernrig.runtime import Runtime
+
 import replay
 from harness import ROOT
 from kernrig_backend import Kernrig
 
-from kernrig.runtime import Runtime
-
-CASES = [case for case in replay.load(ROOT / "tests/cases/visible.jsonl") if case["area"] == "kernel"]
+CASES = [
+    case for case in replay.load(ROOT / "tests/cases/visible.jsonl") if case["area"] == "kernel"
+]
 
 
 def test_the_cases_with_a_kernel(runtime: Runtime, notes: list[str]) -> None:
@@ -20,7 +23,9 @@ def test_the_cases_with_a_kernel(runtime: Runtime, notes: list[str]) -> None:
     problems = {case["id"]: replay.run_case(case, backend) for case in played}
     assert {key: problem for key, problem in problems.items() if problem} == {}
     assert len(played) >= 28
-    notes.append(f"{len(played)} of {len(CASES)} known cases have a kernel, and all of them are right")
+    notes.append(
+        f"{len(played)} of {len(CASES)} known cases have a kernel, and all of them are right"
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,7 @@ def test_the_cases_with_a_kernel(runtime: Runtime, notes: list[str]) -> None:
 def test_that_a_wrong_result_is_seen(expect: replay.Json, got: list[float]) -> None:
     class Wrong:
         def run(self, *_: object) -> list[replay.Tensor]:
-            return [replay.Tensor("float32", replay.np.array(got, "float32"))]
+            return [replay.Tensor("float32", np.array(got, "float32"))]
 
     case = {"op": "aten::add.out", "args": [], "kwargs": {}, "expect": {"outputs": [expect]}}
     assert replay.run_case(case, Wrong()) != ""

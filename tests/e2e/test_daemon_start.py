@@ -7,15 +7,16 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from harness import Daemon, DaemonFailed, build_directory
-
 from kernrig import errors
 from kernrig.runtime import Runtime
 
+from harness import Daemon, DaemonFailed, build_directory
 
-def run(*options: str, **more: object) -> subprocess.CompletedProcess[str]:
+
+def run(*options: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """kernrigd to its end, which is expected to be soon."""
     return subprocess.run(
         [os.environ["KERNRIG_DAEMON"], *options],
@@ -23,7 +24,7 @@ def run(*options: str, **more: object) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=60,
         check=False,
-        **more,  # type: ignore[call-overload]
+        **more,
     )
 
 
@@ -103,7 +104,7 @@ def test_a_worker_of_another_build(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_not_there() -> None:
-    with pytest.raises(DaemonFailed, match="nonexistent.*cannot be started"):
+    with pytest.raises(DaemonFailed, match=r"nonexistent.*cannot be started"):
         Daemon("--worker", "/nonexistent/kernrig-worker")
 
 
@@ -187,7 +188,7 @@ def test_a_dead_address_is_an_error_and_never_another_daemon(
 def test_addresses_of_another_form(monkeypatch: pytest.MonkeyPatch) -> None:
     for address in ("tcp:board:7777", "board", "unix:", "http://x", "unix:" + "x" * 200):
         monkeypatch.setenv("KERNRIG_ADDRESS", address)
-        with pytest.raises(ValueError, match="address|socket path"):
+        with pytest.raises(ValueError, match=r"address|socket path"):
             Runtime.get()
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from harness import Daemon, build_directory, descendants, wait_until
-
 from kernrig import errors
 from kernrig.runtime import Runtime
+
+from harness import Daemon, build_directory, descendants, wait_until
 
 HOSTILE = [
     *("segv", "aborts", "exits", "loops", "sleeps", "divides", "illegal", "recurses"),
@@ -55,7 +55,7 @@ class Neighbour:
                     op(a, a, alpha=self.calls % 7, out=c)
                     assert (c == 1 + self.calls % 7).all()
                     self.calls += 1
-        except BaseException as error:  # noqa: BLE001  (told by the test's own thread)
+        except BaseException as error:
             self.error = error
 
     def stop(self) -> None:
@@ -163,7 +163,9 @@ def test_a_call_that_waits_behind_an_endless_one_has_its_own_limit(runtime: Runt
 
     thread = threading.Thread(target=endless)
     thread.start()
-    wait_until(lambda: runtime._server_info().sessions > 0 and _is_busy(runtime), "it to be at work")
+    wait_until(
+        lambda: runtime._server_info().sessions > 0 and _is_busy(runtime), "it to be at work"
+    )
     with pytest.raises(errors.KernelTimeout, match="never begun"):
         call(runtime, "loops", timeout=0.1)
     check_session(runtime)  # another library's worker is free
@@ -217,7 +219,7 @@ def test_text_that_is_not_utf8(runtime: Runtime) -> None:
 def test_a_worker_that_dies_between_two_calls(runtime: Runtime) -> None:
     """The first call was right; whatever the death hits, nothing hangs and nothing is wrong."""
     call(runtime, "dies_later")
-    outcomes = set()
+    outcomes: set[str] = set()
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline and len(outcomes) < 2:
         try:

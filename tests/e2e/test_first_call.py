@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from kernrig.runtime import Runtime
 
 NAMES = {
@@ -83,12 +82,21 @@ def test_schema_and_kernels_are_shown(runtime: Runtime) -> None:
         "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"
     )
     (kernel,) = op.kernels
-    assert (kernel.operator, kernel.provider, kernel.scope) == ("aten::add.out", "portable", "global")
+    assert (kernel.operator, kernel.provider, kernel.scope) == (
+        "aten::add.out",
+        "portable",
+        "global",
+    )
     assert set(kernel.dtypes) == {
         *("uint8", "int8", "int16", "int32", "int64", "bool"),
         *("float16", "bfloat16", "float32", "float64"),
     }
-    assert (kernel.key, kernel.abi, kernel.layout, kernel.in_place) == ("", "kernrig", "strided", True)
+    assert (kernel.key, kernel.abi, kernel.layout, kernel.in_place) == (
+        "",
+        "kernrig",
+        "strided",
+        True,
+    )
     assert (op.name(), op.namespace, op.overload) == ("aten::add.out", "aten", "out")
     assert {"pointwise", "portable", "numbers"} <= set(op.tags)
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import grpc
 import numpy as np
 import pytest
-import raw
-from harness import ROOT, Daemon, DaemonFailed, build_directory, wait_until
-
 from kernrig import errors
 from kernrig._proto import execute_pb2
 from kernrig.runtime import Runtime
+
+import raw
+from harness import ROOT, Daemon, DaemonFailed, build_directory, wait_until
 
 Start = Callable[..., Daemon]
 
@@ -31,9 +31,9 @@ def hostile(name: str) -> list[str]:
 
 def test_sessions(start_daemon: Start) -> None:
     daemon = start_daemon("--limit", "sessions=2")
-    with daemon.connect(), daemon.connect():
-        with pytest.raises(errors.LimitExceeded, match="'sessions'.*--limit sessions=N"):
-            daemon.connect()
+    expected = pytest.raises(errors.LimitExceeded, match=r"'sessions'.*--limit sessions=N")
+    with daemon.connect(), daemon.connect(), expected:
+        daemon.connect()
     wait_until(lambda: daemon.state() == daemon.baseline, "the sessions to end")
     daemon.connect().close()
 
@@ -104,8 +104,8 @@ def test_queue(start_daemon: Start) -> None:
                 stub.execute(session, execute_pb2.Call(operator="aten::nope"))
             except grpc.RpcError as error:
                 refused.append(raw.status_of(error))
-                assert "'queue'" in error.details()  # type: ignore[attr-defined]
-                assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED  # type: ignore[attr-defined]
+                assert "'queue'" in raw.details(error)
+                assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
             return bool(refused)
 
         wait_until(is_refused, "the queue to be full")
@@ -133,7 +133,7 @@ def test_rpcs(start_daemon: Start) -> None:
                 stub.server_info()
             except grpc.RpcError as error:
                 refused.append(raw.status_of(error))
-                assert "'rpcs'" in error.details()  # type: ignore[attr-defined]
+                assert "'rpcs'" in raw.details(error)
             return bool(refused)
 
         wait_until(is_refused, "the RPCs to be at their limit")
@@ -149,7 +149,7 @@ def test_calls(start_daemon: Start) -> None:
         with pytest.raises(grpc.RpcError) as info:
             stub.execute(session, *[execute_pb2.Call(operator="x")] * 4)
         assert raw.status_of(info.value) == errors.LimitExceeded.status
-        assert "'calls'" in info.value.details()  # type: ignore[attr-defined]
+        assert "'calls'" in raw.details(info.value)
 
 
 def test_workers(start_daemon: Start) -> None:
@@ -168,7 +168,7 @@ def test_message_bytes(start_daemon: Start) -> None:
     with raw.bound_session(daemon.socket) as (stub, session, _):
         with pytest.raises(grpc.RpcError) as info:
             stub.execute(session, execute_pb2.Call(operator="x" * 1000))
-        assert info.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED  # type: ignore[attr-defined]
+        assert info.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def test_decoded_bytes(start_daemon: Start) -> None:
@@ -176,7 +176,7 @@ def test_decoded_bytes(start_daemon: Start) -> None:
     with raw.bound_session(daemon.socket) as (stub, session, _):
         with pytest.raises(grpc.RpcError) as info:
             stub.execute(session, *[execute_pb2.Call(operator="x" * 100)] * 100)
-        assert "'decoded_bytes' of 20000" in info.value.details()  # type: ignore[attr-defined]
+        assert "'decoded_bytes' of 20000" in raw.details(info.value)
 
 
 def test_tensors_items_frames_and_timeouts(start_daemon: Start) -> None:
@@ -194,7 +194,7 @@ def test_tensors_items_frames_and_timeouts(start_daemon: Start) -> None:
     small = start_daemon("--limit", "tensors=2")
     with small.connect() as rt:
         a = rt.zeros(1, "f32")
-        with pytest.raises(errors.LimitExceeded, match="3 tensors.*'tensors' of 2"):
+        with pytest.raises(errors.LimitExceeded, match=r"3 tensors.*'tensors' of 2"):
             rt.operator_registry.aten.add.out(a, a, out=rt.zeros(1, "f32"))
 
 
@@ -203,7 +203,7 @@ def test_frame_bytes(start_daemon: Start) -> None:
     with daemon.connect() as rt:
         a, c = rt.zeros(1, "f32"), rt.zeros(1, "f32")
         rt.operator_registry.aten.relu.out(a, out=c)
-        with pytest.raises(errors.LimitExceeded, match="aten::cat.out.*'frame_bytes' of 300"):
+        with pytest.raises(errors.LimitExceeded, match=r"aten::cat.out.*'frame_bytes' of 300"):
             rt.operator_registry.aten.cat.out([a] * 9, out=rt.zeros(9, "f32"))
 
 
@@ -239,7 +239,7 @@ def test_scratch_bytes(start_daemon: Start) -> None:
 
 
 def test_load_ms() -> None:
-    with pytest.raises(DaemonFailed, match="did not end within 0.3 s while it loaded"):
+    with pytest.raises(DaemonFailed, match=r"did not end within 0.3 s while it loaded"):
         Daemon("--limit", "load_ms=300", *hostile("load_loops"))
 
 
@@ -263,7 +263,9 @@ def test_grace_ms(start_daemon: Start) -> None:
 
         thread = threading.Thread(target=run)
         thread.start()
-        wait_until(lambda: "sleeps.so" in daemon.log().split("daemon.ready")[1], "the call to begin")
+        wait_until(
+            lambda: "sleeps.so" in daemon.log().split("daemon.ready")[1], "the call to begin"
+        )
         daemon.process.terminate()
         assert daemon.process.wait(20) == 0
         thread.join()

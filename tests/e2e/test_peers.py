@@ -6,13 +6,11 @@ from __future__ import annotations
 import os
 import random
 import struct
+from functools import partial
 
 import grpc
 import numpy as np
 import pytest
-import raw
-from harness import Daemon, wait_until
-
 from kernrig._proto import execute_pb2
 from kernrig._status import (
     BufferNotFound,
@@ -23,6 +21,9 @@ from kernrig._status import (
     SessionEnded,
 )
 from kernrig.runtime import Runtime
+
+import raw
+from harness import Daemon, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -143,22 +144,23 @@ def test_a_peer_that_never_reads_its_replies_is_dropped(daemon: Daemon) -> None:
 
 
 def test_a_handle_of_another_session(daemon: Daemon) -> None:
-    with raw.bound_session(daemon.socket) as (mine, session, connection):
-        with raw.bound_session(daemon.socket) as (theirs, other, _):
-            (handle,) = theirs.create(other, 4096)
-            kind, payload, _ = raw.exchange(
-                connection, raw.message(raw.FETCH, struct.pack("<Q", handle))
-            )
-            assert (kind, raw.refusal(payload)[0]) == (raw.REFUSED, BufferNotFound.status)
-            assert str(handle) in raw.refusal(payload)[1]
-            (result,) = mine.execute(session, raw.add(*[raw.tensor(handle, 2) for _ in range(3)]))
-            assert result.fault.status == BufferNotFound.status
-            for word in ("aten::add.out", "'self'", str(handle)):
-                assert word in result.fault.message
-            with pytest.raises(grpc.RpcError) as info:
-                mine.free(session, handle)
-            assert raw.status_of(info.value) == BufferNotFound.status
-            theirs.free(other, handle)  # it is still theirs
+    with (
+        raw.bound_session(daemon.socket) as (mine, session, connection),
+        raw.bound_session(daemon.socket) as (theirs, other, _),
+    ):
+        (handle,) = theirs.create(other, 4096)
+        fetch = raw.message(raw.FETCH, struct.pack("<Q", handle))
+        kind, payload, _ = raw.exchange(connection, fetch)
+        assert (kind, raw.refusal(payload)[0]) == (raw.REFUSED, BufferNotFound.status)
+        assert str(handle) in raw.refusal(payload)[1]
+        (result,) = mine.execute(session, raw.add(*[raw.tensor(handle, 2) for _ in range(3)]))
+        assert result.fault.status == BufferNotFound.status
+        for word in ("aten::add.out", "'self'", str(handle)):
+            assert word in result.fault.message
+        with pytest.raises(grpc.RpcError) as info:
+            mine.free(session, handle)
+        assert raw.status_of(info.value) == BufferNotFound.status
+        theirs.free(other, handle)  # it is still theirs
 
 
 def test_a_handle_that_was_freed(daemon: Daemon) -> None:
@@ -253,7 +255,7 @@ def test_truncated_and_random_messages(daemon: Daemon, name: str) -> None:
             try:
                 stub.raw(name, bytes(data))
             except grpc.RpcError as error:
-                assert error.code() in (  # type: ignore[attr-defined]
+                assert error.code() in (
                     grpc.StatusCode.INVALID_ARGUMENT,
                     grpc.StatusCode.FAILED_PRECONDITION,
                     grpc.StatusCode.OUT_OF_RANGE,
@@ -270,7 +272,7 @@ def test_a_message_that_asks_for_much_memory(daemon: Daemon) -> None:
         with pytest.raises(grpc.RpcError) as info:
             stub.raw("Execute", data)
         assert raw.status_of(info.value) == MalformedRequest.status
-        assert "decoded_bytes" in info.value.details()  # type: ignore[attr-defined]
+        assert "decoded_bytes" in raw.details(info.value)
     assert resident(daemon.pid) - before < 64 << 20
 
 
@@ -278,8 +280,8 @@ def test_a_message_over_the_limit(daemon: Daemon) -> None:
     with raw.bound_session(daemon.socket) as (stub, _, _):
         with pytest.raises(grpc.RpcError) as info:
             stub.raw("Execute", b"\0" * (4 << 20) + b"\0")
-        assert info.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED  # type: ignore[attr-defined]
-        assert "4194304" in info.value.details()  # type: ignore[attr-defined]
+        assert info.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "4194304" in raw.details(info.value)
 
 
 def test_an_unknown_method_is_answered_at_once(daemon: Daemon) -> None:
@@ -287,17 +289,17 @@ def test_an_unknown_method_is_answered_at_once(daemon: Daemon) -> None:
         for path in ("/kernrig.v1.Kernrig/Nope", "/nope.Nope/Nope", "/" + "x" * 3000):
             with pytest.raises(grpc.RpcError) as info:
                 stub.raw(path, b"", timeout=10)
-            assert info.value.code() == grpc.StatusCode.UNIMPLEMENTED  # type: ignore[attr-defined]
+            assert info.value.code() == grpc.StatusCode.UNIMPLEMENTED
 
 
 def test_a_session_that_does_not_exist(daemon: Daemon) -> None:
     with raw.stub(daemon.socket) as stub:
         for token in (b"", b"x", b"\0" * 16, b"\0" * 17):
             for call in (
-                lambda: stub.create(token, 1),
-                lambda: stub.free(token, 1),
-                lambda: stub.execute(token),
-                lambda: stub.close_session(token),
+                partial(stub.create, token, 1),
+                partial(stub.free, token, 1),
+                partial(stub.execute, token),
+                partial(stub.close_session, token),
             ):
                 with pytest.raises(grpc.RpcError) as info:
                     call()
@@ -318,7 +320,7 @@ def test_a_closed_session_closes_its_local_connection(daemon: Daemon) -> None:
 
 
 def test_silent_and_half_spoken_peers_are_dropped(start_daemon) -> None:  # type: ignore[no-untyped-def]
-    """Those that say nothing, stop in a message, or bind nothing; the third client is not slowed."""
+    """Those that say nothing, stop in a message, or bind nothing; another client is not slowed."""
     limits = ["--limit", "hello_ms=200", "--limit", "local_idle_ms=200"]
     daemon = start_daemon(*limits)
     with daemon.connect() as rt:

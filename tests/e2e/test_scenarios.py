@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known hard cases that are scenarios in words, areas "client" and "rpc": which test plays each.
+"""The known hard cases that are scenarios in words, "client" and "rpc": which test plays each.
 
 Parts of a scenario that need what kernrig does not have yet are told here.
 """

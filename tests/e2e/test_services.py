@@ -7,14 +7,15 @@ import threading
 
 import grpc
 import pytest
-import raw
-from harness import Daemon, wait_until
 from google.protobuf import descriptor_pool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
     ProtoReflectionDescriptorDatabase,
 )
+
+import raw
+from harness import Daemon, wait_until
 
 OPTIONS = [("grpc.enable_http_proxy", 0)]
 
@@ -61,15 +62,14 @@ def test_both_versions_of_reflection(daemon: Daemon) -> None:
         channel = stub._channel
         question = reflection_pb2.ServerReflectionRequest(list_services="").SerializeToString()
         for version in ("v1", "v1alpha"):
-            call = channel.stream_stream(
-                f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
-            )
+            path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
+            call = channel.stream_stream(path, raw.as_it_is, raw.as_it_is)
             (answer,) = call(iter([question]), timeout=20)
             message = reflection_pb2.ServerReflectionResponse.FromString(answer)
             assert len(message.list_services_response.service) == 4
             with pytest.raises(grpc.RpcError) as info:
                 list(call(iter([b"\xff\xff\xff"]), timeout=20))
-            assert info.value.code() == grpc.StatusCode.INVALID_ARGUMENT  # type: ignore[attr-defined]
+            assert info.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
 def test_health(daemon: Daemon) -> None:
@@ -80,7 +80,7 @@ def test_health(daemon: Daemon) -> None:
             assert reply.status == health_pb2.HealthCheckResponse.SERVING
         with pytest.raises(grpc.RpcError) as info:
             stub.Check(health_pb2.HealthCheckRequest(service="nope"), timeout=20)
-        assert info.value.code() == grpc.StatusCode.NOT_FOUND  # type: ignore[attr-defined]
+        assert info.value.code() == grpc.StatusCode.NOT_FOUND
 
 
 def test_watching_health_until_the_daemon_stops(start_daemon) -> None:  # type: ignore[no-untyped-def]

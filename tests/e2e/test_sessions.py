@@ -11,13 +11,15 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import Daemon, build_directory, descendants, is_alive, wait_until
-
 from kernrig import errors
 from kernrig.runtime import Runtime
+
+from harness import Daemon, build_directory, descendants, is_alive, is_dead, wait_until
 
 Start = Callable[..., Daemon]
 SLEEPS = ["--test-library", str(build_directory() / "hostile" / "sleeps.so")]
@@ -34,6 +36,11 @@ def python(script: str, **environment: str) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, **environment},
     )
+
+
+def is_gone(path: Path) -> bool:
+    """Whether there is no such file."""
+    return not path.exists()
 
 
 CALL_LOOPS = """
@@ -91,7 +98,9 @@ def test_ctrl_c_ends_the_kernel(start_daemon: Start) -> None:
 
 def test_ctrl_c_leaves_the_session_usable(start_daemon: Start) -> None:
     daemon = start_daemon(*LOOPS)
-    script = CALL_LOOPS.replace("    op(a, out=b)\n", "") + """
+    script = (
+        CALL_LOOPS.replace("    op(a, out=b)\n", "")
+        + """
     try:
         op(a, out=b)
     except KeyboardInterrupt:
@@ -99,6 +108,7 @@ def test_ctrl_c_leaves_the_session_usable(start_daemon: Start) -> None:
         rt.operator_registry.aten.add.out(a, a, out=b)
         print(b.tolist(), flush=True)
     """
+    )
     client = python(script, KERNRIG_ADDRESS=daemon.address)
     assert client.stdout is not None
     client.stdout.readline()
@@ -134,7 +144,7 @@ def test_a_daemon_that_dies_is_noticed_at_once(start_daemon: Start) -> None:
     assert isinstance(errors_seen[0], ConnectionError)
     daemon.process.wait(20)
     for pid in below:
-        wait_until(lambda pid=pid: not is_alive(pid), f"process {pid} to end")
+        wait_until(partial(is_dead, pid), f"process {pid} to end")
     op = rt.operator_registry.aten.add.out
     for _ in range(2):
         with pytest.raises(ConnectionError):
@@ -280,11 +290,11 @@ def test_an_embedded_daemon_ends_with_its_process() -> None:
         assert embedded == "True"
         assert ("ValueError" in printed) == ("ValueError" in end)
         assert printed.count("\n") < 10
-        wait_until(lambda pid=pid: not is_alive(int(pid)), "the daemon to end")
-        socket = address.removeprefix("unix:")
-        wait_until(lambda socket=socket: not os.path.exists(socket), "its socket to go")
+        wait_until(partial(is_dead, int(pid)), "the daemon to end")
+        socket = Path(address.removeprefix("unix:"))
+        wait_until(partial(is_gone, socket), "its socket to go")
         if end == "sys.exit(0)":
-            assert not os.path.exists(os.path.dirname(socket))
+            assert not socket.parent.exists()
 
 
 def test_a_child_that_outlives_its_parent_does_not_keep_the_daemon() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on shared memory, views of them, and ordinary arrays that are copied; with numpy alone."""
+"""Tensors on shared memory, views of them, and ordinary arrays that are copied; numpy alone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from harness import Daemon, build_directory, descendants, wait_until
-
 from kernrig import errors
 from kernrig.runtime import Runtime
+
+from harness import Daemon, build_directory, descendants, wait_until
 
 DTYPES = {
     "u8": np.uint8,
@@ -221,7 +221,9 @@ def test_misaligned_and_swapped_arrays(runtime: Runtime) -> None:
 def test_a_failed_call_leaves_ordinary_outputs_alone(runtime: Runtime) -> None:
     out = np.full((2, 2), 7, np.float32)
     with pytest.raises(ValueError):
-        runtime.operator_registry.aten.add.out(np.ones((2, 3), "f4"), np.ones((2, 4), "f4"), out=out)
+        runtime.operator_registry.aten.add.out(
+            np.ones((2, 3), "f4"), np.ones((2, 4), "f4"), out=out
+        )
     np.testing.assert_array_equal(out, np.full((2, 2), 7))
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape of the code: what neither compiler nor formatter sees.
 
-Each rule gives the sentence that it enforces. Include paths keep our own folders apart (mk/layers.mk);
-here system headers are kept to the folders that may use them, files are kept short, and what must
-not be in a repository is kept out of it. Exits with 1 and a line per finding.
+Each rule gives the sentence that it enforces. Include paths keep our own folders apart, in
+mk/layers.mk; here system headers are kept to the folders that may use them, files are kept short,
+and what must not be in a repository is kept out of it. Exits with 1 and a line per finding.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ KERNEL_HEADERS = {
     *("float.h", "inttypes.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h"),
     *("stdio.h", "string.h"),  # snprintf and memcpy; nothing that prints or reads
 }
-KERNEL_CALLS = re.compile(r"\b(printf|fprintf|puts|fopen|malloc|calloc|realloc|free|pthread_\w+)\s*\(")
+KERNEL_CALLS = re.compile(
+    r"\b(printf|fprintf|puts|fopen|malloc|calloc|realloc|free|pthread_\w+)\s*\("
+)
 
 MAX_LINES = 600
 CODE = re.compile(r"\.(c|h|py|sh|mk|def|proto|map)$|(^|/)Makefile$")

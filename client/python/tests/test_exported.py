@@ -26,7 +26,7 @@ def test_the_public_names() -> None:
         *("__version__", "errors", "runtime"),
     ]
     assert set(runtime.__all__) == {
-        *("Kernel", "Limit", "Operator", "OperatorNamespace", "OperatorPacket"),
+        *("CallResult", "Kernel", "Limit", "Operator", "OperatorNamespace", "OperatorPacket"),
         *("OperatorRegistry", "Provider", "Runtime", "ServerInfo"),
     }
 

@@ -235,7 +235,12 @@ def test_a_daemon_with_many_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(ConnectionLost, match=r"has not taken the connection within 0\.05 s"):
             _local.connect(address)
         monkeypatch.undo()
-        accepting = threading.Thread(target=lambda: listening.accept()[0].close())
+
+        def accept() -> None:
+            connection, _ = listening.accept()
+            connection.close()
+
+        accepting = threading.Thread(target=accept)
         accepting.start()
         second = _local.connect(address)  # as soon as there is room
         accepting.join()

@@ -41,7 +41,7 @@ _RESIZE = ResizeError.status
 
 
 class CallResult:
-    """What became of one call.
+    """What became of one call: Operator.try_call.
 
     Attributes:
         value: what the call returns, the objects that were passed as outputs.

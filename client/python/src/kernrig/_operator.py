@@ -20,6 +20,7 @@ from kernrig.errors import ArgumentTypeError, InternalError, InvalidArgument
 if TYPE_CHECKING:
     import inspect
 
+    from kernrig._execute import CallResult
     from kernrig._proto import execute_pb2, operator_pb2
     from kernrig._registry import OperatorRegistry
 
@@ -162,6 +163,18 @@ class Operator:
         if result.error is not None:
             raise result.error
         return result.value
+
+    def try_call(self, /, *args: Any, **kwargs: Any) -> CallResult:
+        """Runs a kernel and tells what became of it: which kernel it was, and how long it took.
+
+        Takes what a call takes. What the kernel did is no exception here but the result's error.
+
+        Raises:
+            KernrigError: an argument cannot be passed, or there is no daemon to pass it to.
+            KeyboardInterrupt: Ctrl-C; the kernel was ended.
+        """
+        (result,) = self._run([(self, args, kwargs)])
+        return result
 
     def name(self) -> str:
         """ "aten::add.out", as PyTorch's OpOverload.name()."""

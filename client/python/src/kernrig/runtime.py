@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 from kernrig._runtime import Runtime
 
 if TYPE_CHECKING:
+    from kernrig._execute import CallResult
     from kernrig._info import Limit, Provider, ServerInfo
     from kernrig._operator import Kernel, Operator
     from kernrig._registry import OperatorNamespace, OperatorPacket, OperatorRegistry
 
 _HOMES = {
+    "CallResult": "kernrig._execute",
     "Kernel": "kernrig._operator",
     "Limit": "kernrig._info",
     "Operator": "kernrig._operator",
@@ -34,6 +36,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CallResult",
     "Kernel",
     "Limit",
     "Operator",

@@ -7,14 +7,15 @@
 
 #include <kernrig/schema.h>
 
-int main(void) {
+int main(void)
+{
     char *line = NULL;
     size_t room = 0;
     ssize_t length;
     while ((length = getline(&line, &room, stdin)) > 0) {
         line[strcspn(line, "\n")] = '\0';
         kr_schema *schema = NULL;
-        kr_error error = {0};
+        kr_error error = { 0 };
         if (kr_schema_parse(line, strlen(line), &schema, &error) < 0) {
             printf("refused: %s\n", error.text);
             continue;

@@ -4,6 +4,11 @@
 .SECONDARY:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+# On every core; JOBS=1 for one thing after the other.
+JOBS ?= $(shell nproc)
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS)
+endif
 AR := ar
 
 include mk/config.mk

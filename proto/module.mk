@@ -4,6 +4,7 @@ PROTOS := $(sort $(patsubst proto/%,%,$(shell find proto -name '*.proto')))
 PROTO_C := $(PROTOS:%.proto=$(G)/c/%.pb-c.c) $(G)/c/google/protobuf/descriptor.pb-c.c
 PROTO_INCLUDE := /usr/include
 
+$(PROTO_C) $(G)/descriptors.bin: | $(PACKAGES_BUILD)
 $(G)/c/%.pb-c.c: proto/%.proto
 	@mkdir -p $(G)/c
 	@echo "  GEN   $@"

@@ -3,7 +3,7 @@ $(call compiles,registry/src,registry)
 
 # The known operators are data: operators.txt, drift-checked against PyTorch by the tests, becomes
 # a string constant, so that nothing has to be found at run time.
-$(G)/operators.c: registry/operators.txt tools/embed_text.py
+$(G)/operators.c: registry/operators.txt tools/embed_text.py | $(PACKAGES_BUILD)
 	@mkdir -p $(@D)
 	@echo "  GEN   $@"
 	@/usr/bin/python3 tools/embed_text.py $< kr_operators_text > $@

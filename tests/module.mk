@@ -11,7 +11,7 @@ TEST_FLAGS := -Wno-missing-prototypes -Wno-cast-qual
 $(B)/obj/tests/unit/registry/%.o: LAYER_FLAGS := $(INCLUDES_registry) $(TEST_FLAGS)
 $(B)/obj/tests/unit/kernels/%.o: LAYER_FLAGS := $(INCLUDES_support) -Itests/unit/kernels $(TEST_FLAGS)
 $(B)/obj/tests/unit/server/%.o: LAYER_FLAGS := $(INCLUDES_test) -Itests/unit/server $(TEST_FLAGS)
-$(B)/obj/tests/unit/server/%.o: | $(PROTO_C)
+$(patsubst %.c,$(B)/obj/%.o,$(UNIT_SOURCES) $(UNIT_HELPERS)): | $(PROTO_C) $(PACKAGES_TEST)
 
 $(B)/tests/unit/registry/%: $(B)/obj/tests/unit/registry/%.o $(B)/libkr_registry.a
 	@mkdir -p $(@D)
@@ -34,12 +34,12 @@ $(B)/tests/unit/server/%: $(B)/obj/tests/unit/server/%.o $(SERVER_TEST_HELPERS) 
 # ---- Kernels for the tests: those that misbehave, and those that use every part of the ABI -------------------------------------------
 # They are built as a user would build them, without sanitizers: what they do must reach the worker.
 TEST_KERNELS := $(patsubst tests/%.c,$(B)/%.so,$(sort $(wildcard tests/hostile/*.c tests/kernels/*.c)))
-$(B)/hostile/%.so: tests/hostile/%.c kernels/include/kernrig/kernel.h
+$(B)/hostile/%.so: tests/hostile/%.c kernels/include/kernrig/kernel.h | $(PACKAGES_BUILD)
 	@mkdir -p $(@D)
 	@echo "  EVIL  $@"
 	@$(CC) -std=c11 -D_GNU_SOURCE -O1 -g -w -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic \
 	  -Ikernels/include -o $@ $< -lm -lpthread
-$(B)/kernels/%.so: tests/kernels/%.c kernels/include/kernrig/kernel.h
+$(B)/kernels/%.so: tests/kernels/%.c kernels/include/kernrig/kernel.h | $(PACKAGES_BUILD)
 	@mkdir -p $(@D)
 	@echo "  KERN  $@"
 	@$(CC) -std=c11 -O1 -g -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden \
@@ -49,7 +49,7 @@ $(B)/kernels/%.so: tests/kernels/%.c kernels/include/kernrig/kernel.h
 FUZZ_TARGETS := $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(B)/tests/fuzz/fuzz_%)
 $(B)/obj/tests/fuzz/%.o: LAYER_FLAGS := $(INCLUDES_test) $(TEST_FLAGS)
-$(B)/obj/tests/fuzz/%.o: | $(PROTO_C)
+$(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/fuzz/*.c)): | $(PROTO_C) $(PACKAGES_TEST)
 $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(SERVER_ARCHIVES)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
@@ -99,7 +99,8 @@ torch-tests: all client $(PRINT_SCHEMA) $(VENV_TORCH)/.ready ## comparison with 
 
 check: all client test-kernels $(UNIT_TESTS) $(FUZZ_REPLAYS) $(VENV)/.ready-test ## unit, fuzz-replay, client-tests and e2e
 	@tools/run_tests.py $(UNIT_TESTS) $(FUZZ_RUNS)
-	@$(MAKE) --no-print-directory client-tests e2e
+	@$(MAKE) --no-print-directory client-tests
+	@$(MAKE) --no-print-directory e2e
 
 # One after the other, since tests that wait for a deadline want the machine for themselves.
 test: $(PACKAGES_TEST) $(VENV)/.ready-test $(VENV_TORCH)/.ready ## everything that CI runs

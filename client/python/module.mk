@@ -6,11 +6,11 @@ CLIENT_GENERATED := $(CLIENT_PACKAGE)/_status.py $(CLIENT_PACKAGE)/_origin.py \
                     $(CLIENT_PACKAGE)/_proto/.made
 ERROR_TABLES := registry/include/kernrig/status.def kernels/include/kernrig/kernel.h
 
-$(CLIENT_PACKAGE)/_status.py: $(ERROR_TABLES) tools/make_status.py
+$(CLIENT_PACKAGE)/_status.py: $(ERROR_TABLES) tools/make_status.py | $(PACKAGES_BUILD)
 	@echo "  GEN   $@"
 	@/usr/bin/python3 tools/make_status.py --python --output $@
 	@touch $@
-$(CLIENT_PACKAGE)/_origin.py: VERSION $(CLIENT)/generate.py
+$(CLIENT_PACKAGE)/_origin.py: VERSION $(CLIENT)/generate.py | $(PACKAGES_BUILD)
 	@echo "  GEN   $@"
 	@/usr/bin/python3 $(CLIENT)/generate.py origin
 	@touch $@
@@ -20,7 +20,7 @@ $(CLIENT_PACKAGE)/_proto/.made: $(PROTOS:%=proto/%) $(CLIENT)/generate.py | $(VE
 	@$(PYTHON) $(CLIENT)/generate.py proto
 	@touch $@
 
-docs/errors.md: $(ERROR_TABLES) tools/make_status.py
+docs/errors.md: $(ERROR_TABLES) tools/make_status.py | $(PACKAGES_BUILD)
 	@echo "  GEN   $@"
 	@/usr/bin/python3 tools/make_status.py --docs --output $@
 	@touch $@

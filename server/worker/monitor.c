@@ -18,11 +18,15 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+/* How long a runner that has closed its socket may take to end. */
+#define DEAF_NS (100 * CLOCK_NS_PER_MS)
+
 static struct monitor {
     struct spawned runner;
     bool alive;   /* the runner has not been reaped */
     bool hung_up; /* it has closed its socket: its end follows, or the next call's */
     int signals;  /* signalfd for SIGCHLD */
+    bool is_deaf; /* a frame found its socket closed */
     bool loading, ready;
     uint32_t n_kernels, max_kernels;
     uint64_t call;        /* the id of the call under way, or 0 */
@@ -193,23 +197,23 @@ static bool from_runner(void)
 
 /* Down: from the daemon. */
 
-static void pass_down(const struct wire_frame *frame)
-{
-    kr_error err;
-    if (!m.alive)
-        return; /* DIED is on its way up, and answers whatever this was */
-    if (wire_send_bytes(m.runner.socket, frame->bytes, frame->size, frame->fds, frame->n_fds,
-                        &err) < 0) {
-        kr_error why;
-        kr_error_set(&why, KR_CODE_TAMPERED, "it no longer takes frames: %s", err.text);
-        condemn(WIRE_DEATH_TAMPER, &why);
-    }
-}
-
 static void arm(uint64_t allowed_ns)
 {
     m.allowed_ns = allowed_ns;
     m.deadline_ns = clock_now_ns() + allowed_ns;
+}
+
+/* A runner whose socket is closed is dead and soon reaped, which tells why; or it lives and has
+ * closed it itself, and is given up after a moment. A call that did not reach it is not under way.
+ */
+static void pass_down(const struct wire_frame *frame)
+{
+    if (wire_send_bytes(m.runner.socket, frame->bytes, frame->size, frame->fds, frame->n_fds,
+                        NULL) == 0)
+        return;
+    m.call = 0;
+    m.is_deaf = true;
+    arm(DEAF_NS);
 }
 
 static void from_daemon(void)
@@ -302,6 +306,10 @@ static void reap(void)
 static void on_deadline(void)
 {
     kr_error why;
+    if (m.is_deaf) {
+        tampered("it takes no more frames");
+        return;
+    }
     kr_error_set(&why, KR_CODE_TIMEOUT, "did not end within %.3g s", (double) m.allowed_ns / 1e9);
     condemn(WIRE_DEATH_TIMEOUT, &why);
 }

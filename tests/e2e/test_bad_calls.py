@@ -164,11 +164,13 @@ def test_a_result_that_cannot_be_cast(runtime: Runtime) -> None:
 
 def test_shapes_that_do_not_broadcast(runtime: Runtime) -> None:
     a, b, c = tensors(runtime, (2, 3), (2, 4), (2, 3))
-    with pytest.raises(ValueError, match=r"aten::add.out \[portable\].*\(3\).*\(4\)") as info:
+    with pytest.raises(ValueError, match=r"aten::add.out \[portable\]: .*\(3\).*\(4\)") as info:
         runtime.operator_registry.aten.add.out(a, b, out=c)
     assert isinstance(info.value, errors.ShapeError)
     assert (info.value.operator, info.value.provider) == ("aten::add.out", "portable")
     assert info.value.code == "SHAPE"
+    called_with = "self=float32[2, 3], other=float32[2, 4], alpha=1, out=float32[2, 3]"
+    assert str(info.value).endswith(f"; called with {called_with}")
 
 
 def test_a_numpy_output_of_the_wrong_shape(runtime: Runtime) -> None:

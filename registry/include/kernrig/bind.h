@@ -23,4 +23,8 @@ KR_CHECK int kr_bind(const kr_schema *schema, const kr_bind_options *options,
                      const kr_argument *args, uint32_t n_args, kr_arena *arena, kr_bound *ret,
                      kr_error *err);
 
+/* Writes the arguments for a person, "self=float32[2, 3], alpha=2, out=float32[2, 3]", of long
+ * lists the first items; returns the length of the whole as snprintf does. */
+size_t kr_bound_print(const kr_bound *bound, char *ret, size_t size);
+
 #endif

@@ -4,6 +4,7 @@
 #include "service/state.h"
 
 #include <inttypes.h>
+#include <kernrig/bind.h>
 #include <kernrig/dtype.h>
 #include <kernrig/schema.h>
 
@@ -34,6 +35,20 @@ KR_PRINTF(3, 4) static void say(struct execution *e, int code, const char *forma
     result->message = keep(e, record.text);
 }
 
+/* What a kernel did, and what it was called with: a refusal in the kernel's own words seldom names
+ * the arguments as the caller knows them, and a crash never does. */
+KR_PRINTF(3, 4) static void say_of_call(struct execution *e, int code, const char *format, ...)
+{
+    kr_error record;
+    va_list args;
+    va_start(args, format);
+    kr_error_setv(&record, code, format, args);
+    va_end(args);
+    char arguments[KR_ERROR_TEXT];
+    kr_bound_print(&e->bound, arguments, sizeof arguments);
+    say(e, code, "%s; called with %s", record.text, arguments);
+}
+
 static void name_kernel(struct execution *e)
 {
     struct call_result *result = result_of(e);
@@ -61,10 +76,10 @@ void outcome_timed_out(struct execution *e)
     const char *name = e->op->name;
     if (e->is_started) {
         name_kernel(e);
-        say(e, KR_CODE_TIMEOUT,
-            "%s: kernel '%s' of provider '%s' did not end within %.3g s, and its worker did not "
-            "answer either",
-            name, e->kernel.name, e->provider, (double) allowed_ns / 1e9);
+        say_of_call(e, KR_CODE_TIMEOUT,
+                    "%s: kernel '%s' of provider '%s' did not end within %.3g s, and its worker "
+                    "did not answer either",
+                    name, e->kernel.name, e->provider, (double) allowed_ns / 1e9);
     } else {
         say(e, KR_CODE_TIMEOUT,
             "%s: waited %.3g s for the worker of provider '%s', and was never begun: other calls "
@@ -99,14 +114,14 @@ void outcome_died(struct execution *e, const struct wire_died *died, const char 
         say(e, KR_CODE_LOAD, "%s: the worker of provider '%s' %s while it loaded its library", name,
             e->provider, died->text);
     else if (code == KR_CODE_TIMEOUT) /* the monitor knows only what was left of it */
-        say(e, code, "%s: kernel '%s' of provider '%s' did not end within %.3g s", name,
-            e->kernel.name, e->provider, allowed);
+        say_of_call(e, code, "%s: kernel '%s' of provider '%s' did not end within %.3g s", name,
+                    e->kernel.name, e->provider, allowed);
     else if (code == KR_CODE_WORKER)
         say(e, code, "%s: the worker of kernel '%s' of provider '%s' is gone: %s", name,
             e->kernel.name, e->provider, died->text);
     else
-        say(e, code, "%s: kernel '%s' of provider '%s' %s", name, e->kernel.name, e->provider,
-            died->text);
+        say_of_call(e, code, "%s: kernel '%s' of provider '%s' %s", name, e->kernel.name,
+                    e->provider, died->text);
     result->signal = died->death == WIRE_DEATH_SIGNAL ? died->number : 0;
     result->exit_code = died->death == WIRE_DEATH_EXIT ? died->number : 0;
     result->limit_us = code == KR_CODE_TIMEOUT ? (e->deadline_ns - e->begun_ns) / CLOCK_NS_PER_US
@@ -202,9 +217,11 @@ void outcome_answered(struct execution *e, const struct wire_answer *answer)
     name_kernel(e);
     result->kernel_ns = answer->kernel_ns;
     result->log = keep(e, answer->log);
-    if (answer->status < 0)
-        say(e, answer->status, "%s [%s]: %s", e->op->name, e->provider,
-            answer->text[0] ? answer->text : kr_code_sentence(answer->status));
+    if (answer->status == KR_E_RESIZE) /* seldom the end: clients that can give room do */
+        say(e, KR_E_RESIZE, "%s [%s]: %s", e->op->name, e->provider, answer->text);
+    else if (answer->status < 0)
+        say_of_call(e, answer->status, "%s [%s]: %s", e->op->name, e->provider,
+                    answer->text[0] ? answer->text : kr_code_sentence(answer->status));
     if (answer->status == KR_OK || answer->status == KR_E_RESIZE)
         keep_shapes(e, answer);
     if (answer->status == KR_OK)

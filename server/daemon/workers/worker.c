@@ -24,7 +24,7 @@ struct worker {
     struct workers *workers;
     struct worker_handlers handlers;
     uv_process_t process;
-    struct watch *watch; /* of its socket; NULL once the conversation is over */
+    struct watch *watch;    /* of its socket; NULL once the conversation is over */
     struct timer *patience; /* until it is ready, and again when it is to end */
     char *library;
     enum { STARTING, LOADING, READY, OVER } state;

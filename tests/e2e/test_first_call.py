@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernrig import errors
 from kernrig.runtime import Runtime
 
 NAMES = {
@@ -37,6 +38,24 @@ def test_an_operator_is_called_and_returns_its_output(runtime: Runtime) -> None:
     np.testing.assert_array_equal(c, [[11, 22], [33, 44]])
     op(self=a, other=b, alpha=-1, out=c)
     np.testing.assert_array_equal(c, [[-9, -18], [-27, -36]])
+
+
+def test_a_tried_call_tells_what_became_of_it(runtime: Runtime) -> None:
+    a, c = runtime.tensor([[1.0, 2.0]], "f32"), runtime.empty((1, 2), "f32")
+    op = runtime.operator_registry.aten.add.out
+    result = op.try_call(a, a, out=c)
+    assert result.value is c and result.error is None
+    assert (result.provider, result.kernel, result.declined) == ("portable", "add_out", 0)
+    assert 0 < result.kernel_ns < 60e9
+    assert repr(result).startswith("<CallResult of portable/add_out: ")
+    np.testing.assert_array_equal(c, [[2, 4]])
+
+    refused = op.try_call(a, runtime.empty((3, 3), "f32"), out=c)
+    assert isinstance(refused.error, errors.ShapeError) and refused.value is None
+    assert repr(refused).startswith("<CallResult of portable/add_out: ShapeError(")
+    unbound = op.try_call(a, out=c)
+    assert isinstance(unbound.error, errors.ArgumentTypeError) and unbound.kernel == ""
+    assert repr(unbound).startswith("<CallResult of no kernel: ArgumentTypeError(")
 
 
 def test_the_names_are_those_that_have_a_kernel(runtime: Runtime) -> None:

@@ -110,7 +110,11 @@ def test_attributes_that_are_not_there(
         ("aten::sub.out", MissingKernelKey, "no overload of aten::sub has one"),
         ("aten::add.zzz", MissingOperatorKey, "aten::add.zzz; did you mean aten::add.out?"),
         ("nope::add", MissingOperatorKey, "there is no operator nope::add"),
-        ("add", MissingOperatorKey, "a name has the form aten::add.out"),
+        ("add", MissingOperatorKey, "a name has the form aten::add.out; did you mean aten::add.out"),
+        ("add.out", MissingOperatorKey, "'add.out': a name has the form aten::add.out; did you mean"),
+        ("ad.otu", MissingOperatorKey, "did you mean aten::add.out?"),
+        ("zzz", MissingOperatorKey, "a name has the form aten::add.out"),
+        ("aten.sub.out", MissingKernelKey, "no overload of aten::sub has one"),
         ("", MissingOperatorKey, "a name has the form"),
     ],
 )

@@ -80,6 +80,12 @@ class CallResult:
         """What the kernel logged."""
         return self._message.log
 
+    def __repr__(self) -> str:
+        kernel = f"{self.provider}/{self.kernel}" if self.kernel else "no kernel"
+        if self.error is not None:
+            return f"<CallResult of {kernel}: {self.error!r}>"
+        return f"<CallResult of {kernel}: {self.kernel_ns / 1e3:.1f} µs>"
+
 
 class _Prepared:
     """A call on its way.

@@ -101,6 +101,10 @@ class Catalogue:
             return list(overloads)
         return [each for each in overloads if self.has_kernel(_full(namespace, base, each))]
 
+    def knows_namespace(self, namespace: str) -> bool:
+        """Whether there is an operator in this namespace, with a kernel or without."""
+        return namespace in self._tree
+
     def knows_base(self, namespace: str, base: str) -> bool:
         """Whether there is an operator of this name, with a kernel or without."""
         return base in self._tree.get(namespace, {})
@@ -124,6 +128,16 @@ class Catalogue:
         close = _close(base, self.bases(namespace)) or _close(base, known)
         guess = _did_you_mean(f"{namespace}::{each}" for each in close)
         return f"there is no operator {namespace}::{base}{guess}"
+
+    def no_name(self, text: str) -> str:
+        """Why a text is no name: it says no namespace, "add.out"."""
+        meant = [
+            name
+            for namespace in self.namespaces()
+            for name in self._nearest(f"{namespace}::{text}", True)
+        ]
+        guess = _did_you_mean(meant[:3])
+        return f"there is no operator {text!r}: a name has the form aten::add.out{guess}"
 
     def no_operator(self, name: str) -> str:
         """Why a full name is not found."""
@@ -290,10 +304,8 @@ class OperatorRegistry:
         if catalogue.has_kernel(full):
             return self._operator(full)
         namespace, base, overload = _split(full)
-        if not base:
-            raise MissingOperatorKey(
-                f"there is no operator {name!r}: a name has the form aten::add.out"
-            )
+        if not base or ("::" not in name and not catalogue.knows_namespace(namespace)):
+            raise MissingOperatorKey(catalogue.no_name(name))
         if full in catalogue.known():
             text = catalogue.no_overload(namespace, base, overload)
             raise MissingKernelKey(text, operator=full)

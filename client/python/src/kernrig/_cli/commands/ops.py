@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether an operator's name is meant by a pattern, in either spelling of names."""
-    spellings = (name, name.replace("::", ".", 1))
+    """Whether a pattern means an operator: "aten::add*", "aten.add*" and "add*" mean aten::add.out."""
+    spellings = (name, name.replace("::", ".", 1), name.partition("::")[2])
     if not any(character in pattern for character in "*?["):
         return any(pattern in spelling for spelling in spellings)
     return any(fnmatch.fnmatchcase(spelling, pattern) for spelling in spellings)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # Seconds that requests may take which only the daemon itself answers.
 PATIENCE = 10.0
 # Seconds that the daemon's own word about a time limit has to arrive.
-GRACE = 0.12
+GRACE = 0.5
 
 _OPTIONS: list[tuple[str, int]] = [
     # grpcio would send even a Unix socket's traffic to a proxy named in the environment.

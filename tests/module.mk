@@ -106,6 +106,7 @@ check: all client test-kernels $(UNIT_TESTS) $(FUZZ_REPLAYS) $(VENV)/.ready-test
 test: $(PACKAGES_TEST) $(VENV)/.ready-test $(VENV_TORCH)/.ready ## everything that CI runs
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory product-tests
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined check
 	@$(MAKE) --no-print-directory SANITIZE=thread e2e
 	@$(MAKE) --no-print-directory torch-tests

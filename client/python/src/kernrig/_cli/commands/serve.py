@@ -15,6 +15,7 @@ import typer
 from kernrig import _address
 from kernrig._cli._common import (
     INFRASTRUCTURE,
+    USAGE,
     Format,
     FormatOption,
     UsageError,
@@ -108,8 +109,8 @@ def serve(
             command += ["--limit", each]
         process, is_ready = _start(command)
         if not is_ready:
-            process.wait()  # it has said why, on stderr
-            raise typer.Exit(INFRASTRUCTURE)
+            # It has said why, on stderr.
+            raise typer.Exit(USAGE if process.wait() == USAGE else INFRASTRUCTURE)
         # Before anybody is told that it runs, and may want to end it.
         _pass_signals_on(process)
         if form is Format.json:

@@ -10,7 +10,8 @@ CONFIG := $(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),$(if $(DEBUG),debug,r
 B := build/$(CONFIG)
 G := build/gen
 
-ifeq ($(origin CC),default)
+# Not make's own idea of it, which is "cc" at the top and nothing in a make below.
+ifneq ($(filter default undefined,$(origin CC)),)
 CC := gcc
 endif
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 # Of the make and the pytest that run these tests, and no part of what is tested.
@@ -24,20 +25,24 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def run(
-    *command: str | Path, cwd: Path, merged: bool = False, patience: float = 300, **changes: str
+    *command: str | Path,
+    cwd: Path,
+    changes: Mapping[str, str] | None = None,
+    merged: bool = False,
+    patience: float = 300,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end.
 
     Args:
         command: the program and its arguments.
         cwd: where.
+        changes: variables.
         merged: whether stderr is read together with stdout.
         patience: seconds that it may take.
-        changes: variables.
     """
     return subprocess.run(
         [str(each) for each in command],
-        env=environment(**changes),
+        env=environment(**(changes or {})),
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -23,7 +23,7 @@ WORKED, KERNEL, USAGE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 4, 130
 
 def kernrig(*arguments: str, cwd: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     """The command, run to its end."""
-    return run("kernrig", *arguments, cwd=cwd, **changes)
+    return run("kernrig", *arguments, cwd=cwd, changes=changes)
 
 
 def test_a_call_prints_its_result_and_who_gave_it(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_the_places_of_a_daemon_are_searched_in_order(
     installed: Installation, tmp_path: Path
 ) -> None:
     def runs(**changes: str) -> subprocess.CompletedProcess[str]:
-        return run(installed.python, "-c", PROGRAM, cwd=tmp_path, **changes)
+        return run(installed.python, "-c", PROGRAM, cwd=tmp_path, changes=changes)
 
     moved = tmp_path / "elsewhere"
     shutil.copytree(installed.daemon.parent, moved)

@@ -167,7 +167,8 @@ class Operator:
     def try_call(self, /, *args: Any, **kwargs: Any) -> CallResult:
         """Runs a kernel and tells what became of it: which kernel it was, and how long it took.
 
-        Takes what a call takes. What the kernel did, or the daemon refused, is no exception here but the result's error.
+        Takes what a call takes. What the kernel did, or the daemon refused, is no exception here
+        but the result's error.
 
         Raises:
             KernrigError: an argument cannot be passed, or there is no daemon to pass it to.

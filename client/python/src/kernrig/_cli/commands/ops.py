@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern means an operator: "aten::add*", "aten.add*" and "add*" mean aten::add.out."""
+    """Whether a pattern means an operator: aten::add.out is "add*", "aten.add*", "aten::add*"."""
     spellings = (name, name.replace("::", ".", 1), name.partition("::")[2])
     if not any(character in pattern for character in "*?["):
         return any(pattern in spelling for spelling in spellings)

@@ -89,7 +89,7 @@ static kr_status check_channels(kr_context *ctx, const arguments *a)
     if (weight->sizes[0] % a->groups != 0)
         return ctx->fail(ctx, KR_E_SHAPE,
                          "Given groups=%" PRId64 ", expected weight to be divisible by %" PRId64
-                         " at dimension 0, but got weight of size [%s] instead",
+                         " at dimension 0, but got weight of size %s instead",
                          a->groups, a->groups, text);
     if (input->sizes[1] != wanted)
         return ctx->fail(ctx, KR_E_SHAPE,

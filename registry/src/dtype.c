@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <kernrig/dtype.h>
 #include <stdio.h>
-#include <strings.h>
 
 static const struct dtype {
     const char *name, *torch_name;
@@ -60,8 +59,7 @@ static const struct dtype {
 
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
-/* Further spellings: the suffixes of Rust and of compilers, and names that differ from c10's only
- * where case does not tell (c10's "Float" is float32 as Python's torch.float is). */
+/* Further spellings: the suffixes of Rust and of compilers. */
 static const struct alias {
     const char *text;
     kr_dtype dtype;
@@ -94,7 +92,18 @@ const char *kr_dtype_torch_name(int dtype)
 
 static bool is(const char *name, const char *text, size_t length)
 {
-    return strlen(name) == length && strncasecmp(name, text, length) == 0;
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
+/* PyTorch's short names are c10's in small letters: torch.float is Float, 32 bits. */
+static bool is_small(const char *name, const char *text, size_t length)
+{
+    if (strlen(name) != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (tolower((unsigned char) name[i]) != text[i])
+            return false;
+    return true;
 }
 
 int kr_dtype_parse(const char *text, size_t length)
@@ -104,10 +113,12 @@ int kr_dtype_parse(const char *text, size_t length)
         text += sizeof prefix - 1;
         length -= sizeof prefix - 1;
     }
-    for (int dtype = 0; dtype < N_DTYPES; dtype++)
-        if (kr_dtype_size(dtype) &&
-            (is(dtypes[dtype].name, text, length) || is(dtypes[dtype].torch_name, text, length)))
+    for (int dtype = 0; dtype < N_DTYPES; dtype++) {
+        const struct dtype *d = &dtypes[dtype];
+        if (kr_dtype_size(dtype) && (is(d->name, text, length) || is(d->torch_name, text, length) ||
+                                     is_small(d->torch_name, text, length)))
             return dtype;
+    }
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (is(aliases[i].text, text, length))
             return (int) aliases[i].dtype;

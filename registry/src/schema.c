@@ -85,6 +85,21 @@ static int parse_name(kr_parser *parser, kr_schema *schema)
     return schema->name ? 0 : kr_parser_full(parser);
 }
 
+/* An alias set tells which output a return is, so no two outputs share one. */
+static int check_unique(kr_parser *parser, const struct draft *draft, kr_token name)
+{
+    const kr_schema_argument *last = &draft->args[draft->n_args];
+    for (const kr_schema_argument *other = draft->args; other < last; other++) {
+        if (!last->type.is_write || !other->type.is_write ||
+            strcmp(other->type.before, last->type.before) != 0)
+            continue;
+        parser->token = name; /* behind it the parser has read on */
+        return kr_parser_fail(parser, "arguments '%.100s' and '%.100s' have one alias set, '%.20s'",
+                              other->name, last->name, last->type.before);
+    }
+    return 0;
+}
+
 static int parse_argument(kr_parser *parser, struct draft *draft, bool keyword_only)
 {
     if (draft->n_args == KR_SCHEMA_ARGS)
@@ -95,7 +110,10 @@ static int parse_argument(kr_parser *parser, struct draft *draft, bool keyword_o
     if (code)
         return code;
     argument->is_output = argument->type.is_write || argument->type.is_write_after;
+    const kr_token name = parser->token;
     code = kr_parser_name(parser, "the name of an argument", &argument->name);
+    if (!code)
+        code = check_unique(parser, draft, name);
     if (code)
         return code;
     const kr_schema_argument *last = draft->n_args ? argument - 1 : NULL;

@@ -237,6 +237,23 @@ static int load_kernels(kr_error *err)
     return r;
 }
 
+/* Signals are for the loop's thread: those that gRPC starts have them blocked from their birth. */
+static int start_rpc(kr_error *err)
+{
+    sigset_t all, before;
+    const struct rpc_options options = { .loop = d.loop,
+                                         .limits = &d.options.limits,
+                                         .service = d.service,
+                                         .about = { .binary = d.options.binary,
+                                                    .is_embedded = d.options.is_embedded,
+                                                    .sandbox_level = SANDBOX_LEVEL } };
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int r = rpc_start(&options, &d.rpc, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r;
+}
+
 static int start(kr_error *err)
 {
     d.loop = loop_new(err);
@@ -257,13 +274,7 @@ static int start(kr_error *err)
     /* Workers are started before gRPC has threads, and at any time after: exec follows fork. */
     if (r == 0)
         r = load_kernels(err);
-    const struct rpc_options rpc = { .loop = d.loop,
-                                     .limits = &d.options.limits,
-                                     .service = d.service,
-                                     .about = { .binary = d.options.binary,
-                                                .is_embedded = d.options.is_embedded,
-                                                .sandbox_level = SANDBOX_LEVEL } };
-    return r < 0 ? r : rpc_start(&rpc, &d.rpc, err);
+    return r < 0 ? r : start_rpc(err);
 }
 
 int main(int argc, char **argv)

@@ -34,7 +34,7 @@ def test_sessions(start_daemon: Start) -> None:
     expected = pytest.raises(errors.LimitExceeded, match=r"'sessions'.*--limit sessions=N")
     with daemon.connect(), daemon.connect(), expected:
         daemon.connect()
-    wait_until(lambda: daemon.state() == daemon.baseline, "the sessions to end")
+    wait_until(daemon.is_as_before, "the sessions to end")
     daemon.connect().close()
 
 
@@ -45,7 +45,7 @@ def test_connections(start_daemon: Start) -> None:
         assert raw.is_closed(ninth)
     for connection in opened:
         connection.close()
-    wait_until(lambda: daemon.state() == daemon.baseline, "the places to be free again")
+    wait_until(daemon.is_as_before, "the places to be free again")
     daemon.connect().close()
 
 

@@ -75,12 +75,20 @@ static void short_spellings_are_read(void **state)
         const char *text;
         int dtype;
     } spellings[] = {
-        { "f32", KR_FLOAT32 },    { "F32", KR_FLOAT32 },  { "fp16", KR_FLOAT16 },
-        { "f16", KR_FLOAT16 },    { "half", KR_FLOAT16 }, { "float", KR_FLOAT32 },
-        { "double", KR_FLOAT64 }, { "f64", KR_FLOAT64 },  { "bf16", KR_BFLOAT16 },
-        { "i8", KR_INT8 },        { "u8", KR_UINT8 },     { "long", KR_INT64 },
-        { "int", KR_INT32 },      { "short", KR_INT16 },  { "torch.long", KR_INT64 },
-        { "BOOL", KR_BOOL },      { "byte", KR_UINT8 },   { "i64", KR_INT64 },
+        { "f32", KR_FLOAT32 },
+        { "fp16", KR_FLOAT16 },
+        { "f16", KR_FLOAT16 },
+        { "f64", KR_FLOAT64 },
+        { "bf16", KR_BFLOAT16 },
+        { "i8", KR_INT8 },
+        { "u8", KR_UINT8 },
+        { "torch.long", KR_INT64 },
+        { "torch.float", KR_FLOAT32 },
+        { "i64", KR_INT64 },
+        { "half", KR_FLOAT16 },
+        { "float", KR_FLOAT32 },
+        { "int", KR_INT32 },
+        { "torch.bfloat16", KR_BFLOAT16 },
     };
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         assert_int_equal(parse(spellings[i].text), spellings[i].dtype);
@@ -89,8 +97,10 @@ static void short_spellings_are_read(void **state)
 static void other_texts_are_refused(void **state)
 {
     (void) state;
-    static const char *const texts[] = { "",  "torch.", "float3",           "float322", " float32",
-                                         "f", "6",      "torch.torch.int8", "u16",      "np.int8" };
+    static const char *const texts[] = { "",         "torch.",  "float3",  "float322",
+                                         " float32", "f",       "6",       "torch.torch.int8",
+                                         "u16",      "np.int8", "FLOAT32", "F32",
+                                         "BOOL",     "fLOAT" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_true(parse(texts[i]) < 0);
     assert_int_equal(kr_dtype_parse("int8 and more", 4), KR_INT8);

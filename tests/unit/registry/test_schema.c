@@ -267,6 +267,8 @@ static void errors_name_the_column_and_what_was_expected(void **state)
         { "aten::x(Tensor 1) -> ()", "column 16: expected the name of an argument but found '1'" },
         { "aten::x(Tensor None) -> ()",
           "column 16: expected the name of an argument but found 'None'" },
+        { "aten::x(*, Tensor(a!) y, Tensor(a!) z) -> ()",
+          "column 37: arguments 'y' and 'z' have one alias set, 'a'" },
         { "aten::x(Tensor y,) -> ()", "column 18: expected a type but found ')'" },
         { "aten::x(,Tensor y) -> ()", "column 9: expected a type but found ','" },
         { "aten::x(Tensor y Tensor z) -> ()", "column 18: expected ')' but found 'Tensor'" },

@@ -172,7 +172,7 @@ static void channels_must_fit_groups_weight_and_bias(void **state)
     c.args[8] = integer(4);
     refuses(h, c, KR_E_SHAPE,
             "expected weight to be divisible by 4 at dimension 0, but got weight of size "
-            "[[6, 4, 3, 2]] instead");
+            "[6, 4, 3, 2] instead");
     c.args[8] = integer(7);
     refuses(h, c, KR_E_SHAPE, "expected weight to be at least 7 at dimension 0");
     c = right(h);

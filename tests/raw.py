@@ -109,6 +109,13 @@ class Stub:
         return list(reply.results)
 
 
+    def begin(self, session: bytes, *calls: execute_pb2.Call) -> Any:
+        """Execute, under way: it can be cancelled."""
+        method = self._channel.unary_unary("/kernrig.v1.Kernrig/Execute", as_it_is, as_it_is)
+        request = execute_pb2.ExecuteRequest(session=session, calls=calls)
+        return method.future(request.SerializeToString(), timeout=20)
+
+
 @contextmanager
 def stub(path: str) -> Iterator[Stub]:
     """A channel of its own to a daemon."""

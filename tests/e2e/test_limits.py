@@ -153,8 +153,8 @@ def test_calls(start_daemon: Start) -> None:
 
 
 def test_workers(start_daemon: Start) -> None:
-    """A stock worker and the spare one are two; a third library finds no place."""
-    daemon = start_daemon("--limit", "workers=2", *hostile("sleeps"))
+    """A stock worker takes the only place, and the spare one none; another library finds none."""
+    daemon = start_daemon("--limit", "workers=1", *hostile("sleeps"))
     with daemon.connect() as rt:
         a = rt.zeros(2, "f32")
         rt.operator_registry.aten.add.out(a, a, out=a)

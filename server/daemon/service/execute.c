@@ -7,7 +7,10 @@
 #include <kernrig/bind.h>
 #include <utlist.h>
 
-enum { DEFAULT_TIMEOUT_US = 60000000 };
+enum {
+    DEFAULT_TIMEOUT_US = 60000000,
+    OVERLAP_STEPS = 100000, /* of one request: about a millisecond of the loop's thread */
+};
 
 static void advance(struct execution *e);
 
@@ -22,12 +25,18 @@ static int check_request(const struct execution *e, const struct call_request *r
                             "%s: a timeout of %.0f s exceeds the limit 'timeout_ms' of %" PRIu64,
                             request->operator_, (double) request->timeout_us / 1e6,
                             limits->timeout_ms);
+    const uint64_t items = limits->list_items < WIRE_CALL_ITEMS ? limits->list_items
+                                                                : WIRE_CALL_ITEMS;
     for (uint32_t i = 0; i < request->n_args; i++) {
         const kr_given *value = &request->args[i].value;
-        if (value->kind == KR_KIND_LIST && value->count > limits->list_items)
+        if (value->kind == KR_KIND_LIST && value->count > items)
             return kr_error_set(err, KR_CODE_LIMIT,
                                 "%s: a list of %u items exceeds the limit 'list_items' of %" PRIu64,
-                                request->operator_, value->count, limits->list_items);
+                                request->operator_, value->count, items);
+        if (value->kind == KR_KIND_STRING && value->count > WIRE_CALL_STRING)
+            return kr_error_set(err, KR_CODE_LIMIT,
+                                "%s: a text of %u bytes is longer than a call can carry, %d",
+                                request->operator_, value->count, WIRE_CALL_STRING);
     }
     return 0;
 }
@@ -91,9 +100,10 @@ static int submit(struct execution *e, kr_error *err)
         return r;
     if (e->tensors.alias_name && !e->kernel.in_place)
         return kr_error_set(err, KR_CODE_OVERLAP,
-                            "%s: argument '%s' is exactly one of the inputs, and kernel '%s' of "
-                            "provider '%s' does not work in place: pass a tensor of its own",
-                            e->op->name, e->tensors.alias_name, e->kernel.name, e->provider);
+                            "%s: argument '%s' is the tensor that is passed as '%s', and kernel "
+                            "'%s' of provider '%s' does not work in place: pass another one",
+                            e->op->name, e->tensors.alias_name, e->tensors.aliased_name,
+                            e->kernel.name, e->provider);
     r = lane_of(e->service, e->session, library_of(e->service, &e->kernel), &lane, err);
     return r < 0 ? r : lane_submit(lane, e, err);
 }
@@ -129,7 +139,7 @@ static int begin(struct execution *e, kr_error *err)
     r = kr_bind(e->op->schema, &options, request->args, request->n_args, e->arena, &e->bound, err);
     if (r == 0)
         r = tensors_check(&e->bound, service->buffers, e->session->id, service->options.limits,
-                          e->arena, &e->tensors, err);
+                          e->arena, &e->overlap_steps, &e->tensors, err);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < e->tensors.n; i++)
@@ -163,7 +173,6 @@ static void forget(struct execution *e)
     DL_DELETE2(all, e, session_prev, session_next);
     e->session->work = all;
     e->session->n_executing--;
-    e->service->n_busy--;
     timer_cancel(e->timer);
     free(e);
 }
@@ -223,12 +232,12 @@ int service_execute(struct service *service, struct session *session,
                              .n = n,
                              .arena = arena,
                              .done = done,
-                             .cookie = cookie };
+                             .cookie = cookie,
+                             .overlap_steps = OVERLAP_STEPS };
     struct execution *all = session->work;
     DL_APPEND2(all, e, session_prev, session_next);
     session->work = all;
     session->n_executing++;
-    service->n_busy++;
     *ret = e;
     advance(e);
     return 0;
@@ -272,11 +281,16 @@ void execution_started(struct execution *e)
 static void on_timer(void *cookie)
 {
     struct execution *e = cookie;
-    struct lane *lane = e->lane;
     outcome_timed_out(e);
-    lane_withdraw(lane, e);
+    if (e->is_started) {
+        lane_abort(e->lane);
+        return;
+    }
+    lane_withdraw(e->lane, e);
     next_call(e);
 }
+
+void execution_over(struct execution *e) { next_call(e); }
 
 void execution_failed(struct execution *e, const kr_error *why)
 {

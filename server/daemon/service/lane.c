@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "service/state.h"
@@ -8,6 +9,49 @@
 #include <utlist.h>
 
 static void go_on(struct lane *lane);
+
+/* The end of a worker. */
+
+/* Whether a kernel that has been given up may still write to buffers of the session. */
+static bool is_held_up(const struct service *service, const struct session *session)
+{
+    const struct lane *lane;
+    DL_FOREACH (service->lanes, lane) {
+        if (lane->session == session && lane->dying)
+            return true;
+    }
+    return false;
+}
+
+static void on_gone(void *cookie)
+{
+    struct lane *lane = cookie;
+    const struct session *session = lane->session;
+    struct service *service = lane->library->service;
+    struct execution *held = steal_pointer(&lane->held);
+    lane->dying = NULL;
+    if (held)
+        execution_over(held);
+    DL_FOREACH (service->lanes, lane) {
+        if (lane->session == session)
+            go_on(lane);
+    }
+}
+
+/* The worker has ended, or is to be killed. */
+static void let_die(struct lane *lane)
+{
+    if (!lane->worker)
+        return;
+    lane->dying = steal_pointer(&lane->worker);
+    worker_on_gone(lane->dying, on_gone, lane);
+}
+
+static void kill_worker(struct lane *lane)
+{
+    let_die(lane);
+    worker_kill(lane->dying);
+}
 
 /* What the worker says. */
 
@@ -34,15 +78,14 @@ static void on_answered(void *cookie, const struct wire_answer *answer)
     kr_error why;
     if (!execution || execution->call != answer->id)
         return; /* of a call that was withdrawn; its worker is on its way out */
+    if (!outcome_is_honest(execution, answer, &why)) {
+        outcome_failed(execution, &why);
+        lane_abort(lane);
+        return;
+    }
     lane->running = NULL;
-    const bool is_honest = outcome_is_honest(execution, answer, &why);
-    if (!is_honest)
-        lane->worker = worker_kill(lane->worker);
     go_on(lane); /* the next call need not wait for what we make of this answer */
-    if (is_honest)
-        execution_answered(execution, answer);
-    else
-        execution_failed(execution, &why);
+    execution_answered(execution, answer);
 }
 
 /* A worker that dies between two calls – of what an earlier one has left behind – is not the fault
@@ -61,7 +104,7 @@ static void on_died(void *cookie, const struct wire_died *died)
 {
     struct lane *lane = cookie;
     struct execution *execution = lane->running;
-    lane->worker = NULL;
+    let_die(lane);
     lane->running = NULL;
     if (execution && died->death != WIRE_DEATH_LOST && died->call != execution->call &&
         try_again(lane, execution)) {
@@ -103,14 +146,6 @@ static int map_tensor(struct worker *worker, const struct buffer *buffer, bool w
     return worker_map(worker, &map, fd, err);
 }
 
-static uint32_t count_returns(const kr_schema *schema)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < schema->n_returns; i++)
-        n += schema->returns_alias[i] < 0;
-    return n;
-}
-
 static int send_call(struct lane *lane, struct execution *e, kr_error *err)
 {
     const uint64_t now = clock_now_ns();
@@ -126,7 +161,7 @@ static int send_call(struct lane *lane, struct execution *e, kr_error *err)
     const struct wire_call_head head = {
         .id = e->call,
         .kernel = e->kernel.index,
-        .n_returns = count_returns(e->bound.schema),
+        .n_returns = outcome_n_returns(e->bound.schema),
         .timeout_ns = e->deadline_ns > now ? e->deadline_ns - now : 1,
     };
     return worker_call(lane->worker, &head, &e->bound, e->tensors.capacities, e->tensors.aliased,
@@ -146,29 +181,46 @@ static int ensure_worker(struct lane *lane, kr_error *err)
     return library_worker(lane->library, &handlers, &lane->worker, err);
 }
 
-/* Gives the worker the next call, if it can take one. */
-static void go_on(struct lane *lane)
+/* Gives the worker the waiting call; its failure is that call's. */
+static void start(struct lane *lane, struct execution *next)
 {
-    while (lane->waiting && !lane->running && !lane->is_closing) {
-        struct execution *next = lane->waiting;
-        kr_error err;
-        int r = ensure_worker(lane, &err);
-        if (r == 0 && !worker_is_ready(lane->worker))
-            return; /* on_ready comes here */
-        DL_DELETE(lane->waiting, next);
-        if (r == 0)
-            r = send_call(lane, next, &err);
-        if (r == KR_CODE_WORKER && lane->worker && try_again(lane, next)) {
-            lane->worker = worker_kill(lane->worker);
-            continue;
-        }
-        if (r < 0) {
-            execution_failed(next, &err);
-            continue;
-        }
+    kr_error err;
+    DL_DELETE(lane->waiting, next);
+    const int r = send_call(lane, next, &err);
+    if (r == 0) {
         lane->running = next;
         execution_started(next);
+        return;
     }
+    /* What it was told in part, it is not to be asked again. */
+    if (worker_is_broken(lane->worker))
+        kill_worker(lane);
+    if (r != KR_CODE_WORKER || !try_again(lane, next))
+        execution_failed(next, &err);
+}
+
+/* Gives the worker the next call, if it can take one. A call that fails here may have the next one
+ * of its list submitted from within, to this lane again: the loop below takes that up, so that the
+ * stack does not grow with the number of calls. */
+static void go_on(struct lane *lane)
+{
+    if (lane->is_going_on)
+        return;
+    lane->is_going_on = true;
+    while (lane->waiting && !lane->running && !lane->is_closing &&
+           !is_held_up(lane->library->service, lane->session)) {
+        kr_error err;
+        if (ensure_worker(lane, &err) < 0) {
+            struct execution *next = lane->waiting;
+            DL_DELETE(lane->waiting, next);
+            execution_failed(next, &err);
+        } else if (worker_is_ready(lane->worker)) {
+            start(lane, lane->waiting);
+        } else {
+            break; /* on_ready comes here */
+        }
+    }
+    lane->is_going_on = false;
 }
 
 int lane_of(struct service *service, struct session *session, struct library *library,
@@ -194,21 +246,31 @@ int lane_of(struct service *service, struct session *session, struct library *li
 int lane_submit(struct lane *lane, struct execution *execution, kr_error *err)
 {
     /* A worker that cannot even be started is this call's failure, and found out here. */
-    const int r = ensure_worker(lane, err);
-    if (r < 0)
-        return r;
+    if (!is_held_up(lane->library->service, lane->session)) {
+        const int r = ensure_worker(lane, err);
+        if (r < 0)
+            return r;
+    }
     execution->lane = lane;
     DL_APPEND(lane->waiting, execution);
     go_on(lane);
     return 0;
 }
 
+void lane_abort(struct lane *lane)
+{
+    lane->held = steal_pointer(&lane->running);
+    kill_worker(lane);
+}
+
 void lane_withdraw(struct lane *lane, struct execution *execution)
 {
     execution->lane = NULL;
-    if (lane->running == execution) {
+    if (lane->held == execution) {
+        lane->held = NULL;
+    } else if (lane->running == execution) {
         lane->running = NULL;
-        lane->worker = worker_kill(lane->worker);
+        kill_worker(lane);
     } else {
         DL_DELETE(lane->waiting, execution);
     }
@@ -231,7 +293,7 @@ void lanes_close(struct service *service, const struct session *session)
         if (lane->session != session)
             continue;
         lane->is_closing = true;
-        lane->worker = worker_kill(lane->worker);
+        kill_worker(lane);
     }
 }
 
@@ -241,6 +303,8 @@ void lanes_free(struct service *service, const struct session *session)
     DL_FOREACH_SAFE (service->lanes, lane, next) {
         if (lane->session != session)
             continue;
+        if (lane->dying)
+            worker_on_gone(lane->dying, NULL, NULL);
         DL_DELETE(service->lanes, lane);
         free(lane);
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "service/state.h"
@@ -29,6 +30,13 @@ static void forget_loading(struct loading *loading)
     kr_arena_done(&loading->texts);
     free(loading->kernels);
     free(loading);
+}
+
+static void free_library(struct library *library)
+{
+    free(library->path);
+    free(library->provider);
+    free(library);
 }
 
 static void finish(struct loading *loading, const kr_error *err)
@@ -196,8 +204,11 @@ int service_load(struct service *service, const struct service_library *descript
                                               .failed = on_failed,
                                               .died = on_died };
     const int r = worker_start(&service->workers, path, &handlers, &loading->worker, err);
-    if (r < 0)
+    if (r < 0) {
         forget_loading(loading);
+        LL_DELETE(service->libraries, library);
+        free_library(library);
+    }
     return r;
 }
 
@@ -234,12 +245,21 @@ static void start_spare(struct library *library)
 int library_worker(struct library *library, const struct worker_handlers *handlers,
                    struct worker **ret, kr_error *err)
 {
-    if (!library->spare)
-        return worker_start(&library->service->workers, library->path, handlers, ret, err);
-    *ret = library->spare;
-    library->spare = NULL;
-    worker_set_handlers(*ret, handlers);
-    start_spare(library);
+    struct workers *workers = &library->service->workers;
+    int r = workers_check(workers, err);
+    if (r < 0)
+        return r;
+    if (library->spare) {
+        *ret = steal_pointer(&library->spare);
+        worker_set_handlers(*ret, handlers);
+    } else {
+        r = worker_start(workers, library->path, handlers, ret, err);
+        if (r < 0)
+            return r;
+    }
+    worker_use(*ret);
+    if (library->is_stock)
+        start_spare(library);
     return 0;
 }
 
@@ -258,11 +278,6 @@ void libraries_stop(struct service *service)
 void libraries_free(struct service *service)
 {
     struct library *library, *next;
-    LL_FOREACH_SAFE(service->libraries, library, next)
-    {
-        free(library->path);
-        free(library->provider);
-        free(library);
-    }
+    LL_FOREACH_SAFE(service->libraries, library, next) { free_library(library); }
     service->libraries = NULL;
 }

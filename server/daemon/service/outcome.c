@@ -111,8 +111,8 @@ void outcome_died(struct execution *e, const struct wire_died *died, const char 
         say(e, KR_CODE_LOAD, "%s: provider '%s' cannot be loaded: %s", name, e->provider,
             load_failure);
     else if (!e->is_started && died->death != WIRE_DEATH_LOST)
-        say(e, KR_CODE_LOAD, "%s: the worker of provider '%s' %s while it loaded its library", name,
-            e->provider, died->text);
+        say(e, KR_CODE_LOAD, "%s: the worker of provider '%s' ended before it could begin: %s",
+            name, e->provider, died->text);
     else if (code == KR_CODE_TIMEOUT) /* the monitor knows only what was left of it */
         say_of_call(e, code, "%s: kernel '%s' of provider '%s' did not end within %.3g s", name,
                     e->kernel.name, e->provider, allowed);
@@ -124,24 +124,49 @@ void outcome_died(struct execution *e, const struct wire_died *died, const char 
                     e->provider, died->text);
     result->signal = died->death == WIRE_DEATH_SIGNAL ? died->number : 0;
     result->exit_code = died->death == WIRE_DEATH_EXIT ? died->number : 0;
-    result->limit_us = code == KR_CODE_TIMEOUT ? (e->deadline_ns - e->begun_ns) / CLOCK_NS_PER_US
-                                               : 0;
+    result->limit_us = result->code == KR_CODE_TIMEOUT
+                           ? (e->deadline_ns - e->begun_ns) / CLOCK_NS_PER_US
+                           : 0;
     result->printed = keep(e, died->printed);
 }
 
 /* Answers. */
 
-/* Whether an output may have been given this shape; of one that lacked room only the form counts.
- */
+/* The runner gives an output new, contiguous strides; what it says is not believed. */
+static bool is_contiguous(const struct wire_reshaped *shape)
+{
+    int64_t step = 1;
+    for (int d = shape->dim; d-- > 0;) {
+        if (shape->strides[d] != step)
+            return false;
+        step *= shape->sizes[d] > 1 ? shape->sizes[d] : 1;
+    }
+    return true;
+}
+
+/* Whether an output may have been given this shape: it fits; or may ask for it: it does not. */
 static bool shape_is_possible(const struct execution *e, const struct wire_reshaped *shape,
-                              bool must_fit)
+                              bool fits)
 {
     const kr_bound_tensor *t = &e->bound.tensors[shape->tensor];
-    uint64_t bytes = kr_dtype_size(t->ref.dtype);
+    uint64_t bytes = kr_dtype_size(t->ref.dtype), steps = 1;
     bool overflows = false;
-    for (int d = 0; d < shape->dim; d++)
+    for (int d = 0; d < shape->dim; d++) {
         overflows |= __builtin_mul_overflow(bytes, (uint64_t) shape->sizes[d], &bytes);
-    return !must_fit || (!overflows && bytes <= e->tensors.capacities[shape->tensor]);
+        overflows |= __builtin_mul_overflow(
+            steps, shape->sizes[d] > 1 ? (uint64_t) shape->sizes[d] : 1, &steps);
+    }
+    if (overflows || steps > INT64_MAX || !is_contiguous(shape))
+        return false;
+    return (bytes <= e->tensors.capacities[shape->tensor]) == fits;
+}
+
+uint32_t outcome_n_returns(const kr_schema *schema)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < schema->n_returns; i++)
+        n += schema->returns_alias[i] < 0;
+    return n;
 }
 
 static const char *lie_in(const struct execution *e, const struct wire_answer *answer)
@@ -149,14 +174,19 @@ static const char *lie_in(const struct execution *e, const struct wire_answer *a
     if (answer->status > KR_DECLINE || answer->status < KR_LEAST_KERNEL_CODE ||
         (answer->status < 0 && !kr_code_name(answer->status)))
         return "a status that no kernel has";
+    const bool is_ok = answer->status == KR_OK;
     for (uint32_t i = 0; i < answer->n_reshaped; i++) {
         const uint32_t tensor = answer->reshaped[i].tensor;
         if (tensor >= e->bound.n_tensors || !e->bound.tensors[tensor].is_output ||
             e->tensors.aliased[tensor])
             return "a new shape for a tensor that cannot have one";
-        if (!shape_is_possible(e, &answer->reshaped[i], answer->status == KR_OK))
-            return "a new shape for which there is no room";
+        /* Of those with RESIZE the first is the wish, and the others do not count. */
+        if ((is_ok || i == 0) && !shape_is_possible(e, &answer->reshaped[i], is_ok))
+            return is_ok ? "a new shape for which there is no room"
+                         : "a wish for room that it has, or that nobody could have";
     }
+    if (answer->n_returns != outcome_n_returns(e->bound.schema))
+        return "more or fewer values than its schema returns";
     return NULL;
 }
 
@@ -173,19 +203,20 @@ bool outcome_is_honest(const struct execution *e, const struct wire_answer *answ
 static void keep_shapes(struct execution *e, const struct wire_answer *answer)
 {
     struct call_result *result = result_of(e);
-    struct call_shape *shapes = kr_arena_array(e->arena, answer->n_reshaped, sizeof *shapes);
+    const uint32_t n = answer->status == KR_E_RESIZE ? 1 : answer->n_reshaped;
+    struct call_shape *shapes = kr_arena_array(e->arena, n, sizeof *shapes);
     if (!shapes) {
         say(e, KR_CODE_LIMIT, "%s: the reply takes too much memory", e->op->name);
         return;
     }
-    for (uint32_t i = 0; i < answer->n_reshaped; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct wire_reshaped *s = &answer->reshaped[i];
         const kr_bound_tensor *t = &e->bound.tensors[s->tensor];
         shapes[i] = (struct call_shape){ .argument = t->argument, .item = t->item, .dim = s->dim };
         memcpy(shapes[i].sizes, s->sizes, s->dim * sizeof *s->sizes);
         memcpy(shapes[i].strides, s->strides, s->dim * sizeof *s->strides);
     }
-    result->n_shapes = answer->n_reshaped;
+    result->n_shapes = n;
     result->shapes = shapes;
 }
 
@@ -211,12 +242,53 @@ static void keep_returns(struct execution *e, const struct wire_answer *answer)
     result->returns = returns;
 }
 
+static bool tag_fits(uint32_t tag, kr_base_type base)
+{
+    switch (base) {
+    case KR_TYPE_INT:
+    case KR_TYPE_SYM_INT: return tag == KR_TAG_INT;
+    case KR_TYPE_FLOAT:
+    case KR_TYPE_SYM_FLOAT: return tag == KR_TAG_DOUBLE;
+    case KR_TYPE_BOOL:
+    case KR_TYPE_SYM_BOOL: return tag == KR_TAG_BOOL;
+    case KR_TYPE_SCALAR: return tag == KR_TAG_INT || tag == KR_TAG_DOUBLE || tag == KR_TAG_BOOL;
+    default: return false; /* nothing else can be returned but in an output */
+    }
+}
+
+/* What a kernel has got wrong that its runner could not know; NULL if nothing. */
+static const char *mistake_in(const struct execution *e, const struct wire_answer *answer)
+{
+    const kr_schema *schema = e->bound.schema;
+    if (answer->status == KR_E_RESIZE && answer->n_reshaped == 0)
+        return "returned KR_E_RESIZE without having asked for a shape";
+    uint32_t n = 0;
+    for (uint32_t i = 0; answer->status == KR_OK && i < schema->n_returns; i++) {
+        const kr_type *type = &schema->returns[i].type;
+        if (schema->returns_alias[i] >= 0)
+            continue;
+        const uint32_t tag = answer->returns[n++].tag;
+        if (tag == KR_TAG_NONE && kr_type_is_optional(type))
+            continue;
+        if (!tag_fits(tag, type->base))
+            return tag == KR_TAG_NONE ? "has not set a value that its schema returns"
+                                      : "returned a value of another type than its schema says";
+    }
+    return NULL;
+}
+
 void outcome_answered(struct execution *e, const struct wire_answer *answer)
 {
     struct call_result *result = result_of(e);
     name_kernel(e);
     result->kernel_ns = answer->kernel_ns;
     result->log = keep(e, answer->log);
+    const char *mistake = mistake_in(e, answer);
+    if (mistake) {
+        say_of_call(e, KR_E_VALUE, "%s: kernel '%s' of provider '%s' %s", e->op->name,
+                    e->kernel.name, e->provider, mistake);
+        return;
+    }
     if (answer->status == KR_E_RESIZE) /* seldom the end: clients that can give room do */
         say(e, KR_E_RESIZE, "%s [%s]: %s", e->op->name, e->provider, answer->text);
     else if (answer->status < 0)

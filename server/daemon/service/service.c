@@ -75,16 +75,11 @@ void service_stop(struct service *service, service_stopped_fn done, void *cookie
         on_no_workers(service);
 }
 
-const struct limits *service_limits(const struct service *service)
-{
-    return service->options.limits;
-}
 kr_registry *service_registry(const struct service *service) { return service->registry; }
 uint64_t service_sessions(const struct service *service)
 {
     return service->sessions ? sessions_count(service->sessions) : 0;
 }
-uint64_t service_busy(const struct service *service) { return service->n_busy; }
 
 /* Sessions. */
 

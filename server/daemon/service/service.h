@@ -48,11 +48,8 @@ bool service_provider(const struct service *service, uint32_t i, struct service_
 typedef void (*service_stopped_fn)(void *cookie);
 void service_stop(struct service *service, service_stopped_fn done, void *cookie);
 
-const struct limits *service_limits(const struct service *service);
 kr_registry *service_registry(const struct service *service);
 uint64_t service_sessions(const struct service *service);
-/* Calls that wait or run, of all sessions. */
-uint64_t service_busy(const struct service *service);
 
 /* Sessions and buffers. */
 KR_CHECK int service_open_session(struct service *service, uid_t uid, pid_t pid, const char *client,

@@ -3,7 +3,11 @@
  *
  * A library is known to the registry as a provider. A lane is one session's worker for one
  * library, with the calls that wait for it: a worker serves one session and runs one call at a
- * time. An execution is one Execute; it is in one lane at a time. */
+ * time. An execution is one Execute; it is in one lane at a time.
+ *
+ * While a worker that was ended in the middle of a call is not gone, its kernel may still write to
+ * buffers of its session. So that session begins no other call, and whoever is to hear that the
+ * call is over hears it then. */
 #ifndef SERVICE_STATE_H
 #define SERVICE_STATE_H
 
@@ -28,9 +32,12 @@ struct lane {
     struct session *session;
     struct library *library;
     struct worker *worker;        /* NULL: none runs */
+    struct worker *dying;         /* has ended, and is not gone yet; no other runs meanwhile */
     struct execution *running;    /* the worker has its call */
+    struct execution *held;       /* its call is over once the dying worker is gone */
     struct execution *waiting;    /* in order of arrival */
     bool is_closing;              /* its session ends */
+    bool is_going_on;             /* go_on is at work, perhaps further up the stack */
     char load_failure[WIRE_TEXT]; /* what the worker said of its library before it ended */
 };
 
@@ -42,7 +49,7 @@ struct service {
     struct workers workers;
     struct library *libraries;
     struct lane *lanes;
-    uint64_t last_call, n_busy;
+    uint64_t last_call;
     bool is_stopping;
     service_stopped_fn stopped;
     void *stopped_cookie;
@@ -73,6 +80,7 @@ struct execution {
     const kr_operator_info *op;
     kr_bound bound;
     struct call_tensors tensors;
+    uint64_t overlap_steps; /* that the search for overlap may still take, for all calls together */
     kr_kernel_info kernel; /* a copy: the registry may change meanwhile */
     const char *provider;
     uint64_t tried[TRIED_MAX];
@@ -83,11 +91,14 @@ struct execution {
 /* The session's lane for a library; made where there is none. */
 KR_CHECK int lane_of(struct service *service, struct session *session, struct library *library,
                      struct lane **ret, kr_error *err);
-/* Has the execution's call run when its turn comes. Its outcome comes by execution_answered or
- * execution_failed, never from within. */
+/* Has the execution's call run when its turn comes, which may be at once. Its outcome comes by
+ * execution_answered, execution_died, execution_failed or execution_over, perhaps from within: the
+ * execution may be over when this returns 0. */
 KR_CHECK int lane_submit(struct lane *lane, struct execution *execution, kr_error *err);
 /* Takes the execution out, whatever that costs; the lane goes on with the next. */
 void lane_withdraw(struct lane *lane, struct execution *execution);
+/* Ends the worker that runs the execution's call; execution_over follows when it is gone. */
+void lane_abort(struct lane *lane);
 /* Has the worker of every lane of the buffer's owner forget it. */
 void lanes_forget(struct service *service, const struct buffer *buffer);
 /* Kills the workers of a session; its lanes begin no more calls. */
@@ -100,6 +111,8 @@ void execution_answered(struct execution *execution, const struct wire_answer *a
 void execution_died(struct execution *execution, const struct wire_died *died,
                     const char *load_failure);
 void execution_failed(struct execution *execution, const kr_error *why);
+/* The call under way is over, and its result has been filled in. */
+void execution_over(struct execution *execution);
 /* Its call is now the worker's: the deadline is the monitor's, ours is a backup. */
 void execution_started(struct execution *execution);
 /* Refuses all executions of a session. */
@@ -113,6 +126,8 @@ void outcome_died(struct execution *execution, const struct wire_died *died,
 void outcome_timed_out(struct execution *execution);
 /* The kernel has returned, and did not decline. */
 void outcome_answered(struct execution *execution, const struct wire_answer *answer);
+/* Values that a kernel returns besides its outputs. */
+uint32_t outcome_n_returns(const kr_schema *schema);
 /* Whether a worker could have answered so; else it is not to be used again. */
 bool outcome_is_honest(const struct execution *execution, const struct wire_answer *answer,
                        kr_error *why);

@@ -2,15 +2,12 @@
 #include "service/tensors.h"
 
 #include "service/overlap.h"
+#include "wire/call.h"
 
 #include <inttypes.h>
 #include <kernrig/dtype.h>
 
-enum {
-    NAME = 128,
-    OVERLAP_STEPS = 1000000,
-    TENSORS_MAX = 1024, /* what a call frame has room for; a configured limit may only be lower */
-};
+enum { NAME = 128 };
 
 const char *tensors_name(const kr_bound *bound, uint32_t index, char *text, size_t size)
 {
@@ -100,7 +97,9 @@ static int check_extent(const kr_bound *bound, uint32_t i, const struct buffer *
     return 0;
 }
 
-/* An output may grow into its capacity only where no other tensor of the call lies. */
+/* An output may grow into its capacity only where no other tensor of the call lies, or could come
+ * to lie: of two outputs without elements at one place, the first to be looked at keeps its room
+ * only if the other has none. */
 static void limit_capacity(const kr_bound *bound, struct call_tensors *tensors,
                            const uint64_t *extents, uint32_t out)
 {
@@ -108,8 +107,9 @@ static void limit_capacity(const kr_bound *bound, struct call_tensors *tensors,
     const uint64_t end = ref->offset + tensors->capacities[out];
     for (uint32_t i = 0; i < bound->n_tensors; i++) {
         const kr_tensor_ref *other = &bound->tensors[i].ref;
+        const uint64_t theirs = bound->tensors[i].is_output ? tensors->capacities[i] : extents[i];
         if (i != out && other->buffer == ref->buffer && other->offset < end &&
-            other->offset + extents[i] > ref->offset) {
+            other->offset + theirs > ref->offset) {
             tensors->capacities[out] = extents[out];
             return;
         }
@@ -141,20 +141,21 @@ static int check_overlap(const kr_bound *bound, struct call_tensors *tensors, ui
                           tensors_name(bound, i, name, sizeof name));
         tensors->aliased[out] = true;
         tensors->alias_name = bound->schema->args[bound->tensors[out].argument].name;
+        tensors->aliased_name = bound->schema->args[other->argument].name;
     }
     return 0;
 }
 
 int tensors_check(const kr_bound *bound, struct buffers *buffers, uint64_t owner,
-                  const struct limits *limits, kr_arena *arena, struct call_tensors *ret,
-                  kr_error *err)
+                  const struct limits *limits, kr_arena *arena, uint64_t *overlap_steps,
+                  struct call_tensors *ret, kr_error *err)
 {
     const uint32_t n = bound->n_tensors;
-    if (n > limits->tensors || n > TENSORS_MAX)
-        return kr_error_set(
-            err, KR_CODE_LIMIT, "%s: %u tensors in one call exceed the limit 'tensors' of %" PRIu64,
-            bound->schema->name, n,
-            limits->tensors < TENSORS_MAX ? limits->tensors : (uint64_t) TENSORS_MAX);
+    const uint64_t most = limits->tensors < WIRE_CALL_TENSORS ? limits->tensors : WIRE_CALL_TENSORS;
+    if (n > most)
+        return kr_error_set(err, KR_CODE_LIMIT,
+                            "%s: %u tensors in one call exceed the limit 'tensors' of %" PRIu64,
+                            bound->schema->name, n, most);
     struct call_tensors tensors = { .n = n };
     uint64_t *extents = kr_arena_array(arena, n, sizeof *extents);
     tensors.buffers = kr_arena_array(arena, n, sizeof *tensors.buffers);
@@ -179,11 +180,10 @@ int tensors_check(const kr_bound *bound, struct buffers *buffers, uint64_t owner
             return r;
         tensors.capacities[i] = t->ref.capacity > extents[i] ? t->ref.capacity : extents[i];
     }
-    uint64_t budget = OVERLAP_STEPS;
     for (uint32_t i = 0; i < n; i++) {
         if (!bound->tensors[i].is_output)
             continue;
-        const int r = check_overlap(bound, &tensors, i, &budget, err);
+        const int r = check_overlap(bound, &tensors, i, overlap_steps, err);
         if (r < 0)
             return r;
         limit_capacity(bound, &tensors, extents, i);

@@ -38,7 +38,11 @@ struct worker {
     uint64_t *forgotten;
     uint32_t n_forgotten, forgotten_size;
     bool is_busy;    /* with a call */
+    bool is_broken;  /* a frame could not be sent */
+    bool is_used;    /* by a session */
     bool has_exited; /* the process; what it sent may still be unread */
+    void (*gone)(void *cookie);
+    void *gone_cookie;
     kr_arena arena;
 };
 
@@ -58,10 +62,16 @@ static void on_closed(uv_handle_t *handle)
 {
     struct worker *worker = handle->data;
     struct workers *workers = worker->workers;
+    void (*gone)(void *) = worker->gone;
+    void *cookie = worker->gone_cookie;
+    workers->n_used -= worker->is_used;
     free(worker->library);
     kr_arena_done(&worker->arena);
     free(worker);
-    if (--workers->n_running == 0 && workers->on_none)
+    workers->n_running--;
+    if (gone)
+        gone(cookie);
+    if (workers->n_running == 0 && workers->on_none)
         workers->on_none(workers->cookie);
 }
 
@@ -109,6 +119,12 @@ struct worker *worker_kill(struct worker *worker)
     return NULL;
 }
 
+void worker_on_gone(struct worker *worker, void (*gone)(void *cookie), void *cookie)
+{
+    worker->gone = gone;
+    worker->gone_cookie = cookie;
+}
+
 /* Tells how it ended, once, and lets go of it. */
 static void report_death(struct worker *worker, const struct wire_died *died)
 {
@@ -144,6 +160,7 @@ static int send_frame(struct worker *worker, const struct wire_writer *w, const 
                       uint32_t n_fds, kr_error *err)
 {
     const int r = outgoing_send(&worker->outgoing, watch_fd(worker->watch), w, fds, n_fds, err);
+    worker->is_broken |= r < 0;
     if (r == 0 && !outgoing_is_empty(&worker->outgoing))
         watch_set_events(worker->watch, UV_READABLE | UV_WRITABLE);
     return r;
@@ -188,7 +205,7 @@ static int flush_forgotten(struct worker *worker, kr_error *err)
 
 static void on_hello(struct worker *worker, struct wire_frame *frame)
 {
-    struct wire_hello hello;
+    struct wire_hello hello = { .build_id = "unknown" };
     kr_error err;
     char text[WIRE_TEXT];
     const struct limits *limits = worker->workers->limits;
@@ -196,7 +213,7 @@ static void on_hello(struct worker *worker, struct wire_frame *frame)
         snprintf(text, sizeof text,
                  "the worker %s is of build %s, this daemon of build %s: build both from the same "
                  "sources",
-                 worker->workers->binary, frame->body.bad ? "unknown" : hello.build_id, build_id);
+                 worker->workers->binary, hello.build_id, build_id);
         lost(worker, text);
         return;
     }
@@ -207,7 +224,9 @@ static void on_hello(struct worker *worker, struct wire_frame *frame)
                                            .scratch = limits->scratch_bytes,
                                            .max_kernels = (uint32_t) limits->library_kernels });
     worker->state = LOADING;
-    if (send_frame(worker, &w, NULL, 0, &err) < 0)
+    /* A monitor that is gone already has said why, and that is read next. */
+    const int r = send_frame(worker, &w, NULL, 0, &err);
+    if (r < 0 && r != KR_CODE_WORKER)
         lost(worker, err.text);
 }
 
@@ -351,11 +370,6 @@ int worker_start(struct workers *workers, const char *library,
                  const struct worker_handlers *handlers, struct worker **ret, kr_error *err)
 {
     int pair[2];
-    if (workers->n_running >= workers->limits->workers)
-        return kr_error_set(err, KR_CODE_LIMIT,
-                            "%llu workers are running, which is the limit 'workers': end sessions, "
-                            "or start kernrigd with --limit workers=N",
-                            (unsigned long long) workers->n_running);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return kr_error_set(err, KR_CODE_SYSTEM, "socketpair: %s", strerror(errno));
     auto_fd int ours = pair[0], theirs = pair[1];
@@ -386,6 +400,10 @@ int worker_start(struct workers *workers, const char *library,
     }
     worker->patience = loop_timer(workers->loop, workers->limits->load_ms + LOAD_SLACK_MS,
                                   on_not_ready, worker);
+    if (!worker->patience) {
+        worker_kill(worker);
+        return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a timer");
+    }
     log_debug("worker.started", log_i64("pid", worker->process.pid), log_text("library", library));
     *ret = worker;
     return 0;
@@ -396,7 +414,24 @@ void worker_set_handlers(struct worker *worker, const struct worker_handlers *ha
     worker->handlers = *handlers;
 }
 
+void worker_use(struct worker *worker)
+{
+    worker->is_used = true;
+    worker->workers->n_used++;
+}
+
+int workers_check(const struct workers *workers, kr_error *err)
+{
+    if (workers->n_used < workers->limits->workers)
+        return 0;
+    return kr_error_set(err, KR_CODE_LIMIT,
+                        "%llu workers are running, which is the limit 'workers': end sessions, or "
+                        "start kernrigd with --limit workers=N",
+                        (unsigned long long) workers->n_used);
+}
+
 bool worker_is_ready(const struct worker *worker) { return worker->state == READY; }
+bool worker_is_broken(const struct worker *worker) { return worker->is_broken; }
 pid_t worker_pid(const struct worker *worker) { return worker->process.pid; }
 
 /* Buffers and calls. */

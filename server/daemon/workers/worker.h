@@ -19,7 +19,8 @@ struct workers {
     struct loop *loop;
     const struct limits *limits;
     const char *binary; /* kernrig-worker */
-    uint64_t n_running; /* processes, dying ones included */
+    uint64_t n_running; /* monitors, dying ones included */
+    uint64_t n_used;    /* of these, those of sessions: what the limit 'workers' is about */
     /* Called when the last one has ended, if set. */
     void (*on_none)(void *cookie);
     void *cookie;
@@ -33,7 +34,7 @@ struct worker_handlers {
     /* It cannot be loaded, and why; died follows. */
     void (*failed)(void *cookie, const char *text);
     void (*answered)(void *cookie, const struct wire_answer *answer);
-    /* It has ended. The worker is freed when this returns. */
+    /* It is ending; this is the last handler that is called. */
     void (*died)(void *cookie, const struct wire_died *died);
 };
 
@@ -42,6 +43,10 @@ KR_CHECK int worker_start(struct workers *workers, const char *library,
                           kr_error *err);
 /* For a worker that was started by one and is used by another. */
 void worker_set_handlers(struct worker *worker, const struct worker_handlers *handlers);
+/* Counts it among those of sessions, until it is gone. */
+void worker_use(struct worker *worker);
+/* Fails with a LIMIT error where sessions have as many workers as they may. */
+KR_CHECK int workers_check(const struct workers *workers, kr_error *err);
 bool worker_is_ready(const struct worker *worker);
 pid_t worker_pid(const struct worker *worker); /* of the monitor */
 
@@ -56,10 +61,17 @@ KR_CHECK int worker_call(struct worker *worker, const struct wire_call_head *hea
                          const kr_bound *bound, const uint64_t *capacities, const bool *aliased,
                          kr_error *err);
 
-/* Ends it, whatever it does: its monitor sees the connection close, kills the runner and exits;
- * if it has not within WORKER_PATIENCE_MS, it is killed itself, and its runner with it. Accepts
- * NULL and returns NULL. */
-enum { WORKER_PATIENCE_MS = 30 };
+/* Whether something that was sent has been lost on the way: it is to be killed. */
+bool worker_is_broken(const struct worker *worker);
+
+/* Ends it, whatever it does: its monitor sees the connection close, kills the runner, waits for its
+ * end and exits; if it has not within WORKER_PATIENCE_MS, it is killed itself, and its runner with
+ * it. Accepts NULL and returns NULL. */
+enum { WORKER_PATIENCE_MS = 1000 };
 struct worker *worker_kill(struct worker *worker);
+/* Has gone called when no process of it is left that could write to a buffer: before that, being
+ * killed or having died says nothing. To be said before it is killed, or in died; with NULL, it is
+ * not called after all. */
+void worker_on_gone(struct worker *worker, void (*gone)(void *cookie), void *cookie);
 
 #endif

@@ -92,10 +92,27 @@ static void elements_of_other_sizes_overlap_by_bytes(void **state)
 
 static void a_spent_budget_counts_as_overlap(void **state)
 {
-    const kr_tensor_ref a = VIEW(0, 1, L(8), L(2)), b = VIEW(4, 1, L(8), L(2));
+    /* Elements 0 and 4 against 1 and 6. */
+    const kr_tensor_ref a = VIEW(0, 1, L(2), L(4)), b = VIEW(4, 1, L(2), L(5));
     uint64_t budget = 0;
     (void) state;
     assert_int_equal(overlap_of(&a, &b, &budget), OVERLAP_PARTIAL);
+    assert_int_equal(overlap(&a, &b), OVERLAP_NONE);
+}
+
+static void a_common_divisor_settles_what_counting_could_not(void **state)
+{
+    /* Sixteen dims of even strides, and the same between their elements. */
+    kr_tensor_ref a = VIEW(0, 16, L(0), L(0));
+    uint64_t budget = 1;
+    (void) state;
+    for (int d = 0; d < 16; d++) {
+        a.sizes[d] = 3;
+        a.strides[d] = 2 * (16 - d);
+    }
+    kr_tensor_ref b = a;
+    b.offset = 4;
+    assert_int_equal(overlap_of(&a, &b, &budget), OVERLAP_NONE);
 }
 
 /* Against counting every byte. */
@@ -173,6 +190,7 @@ int main(void)
         cmocka_unit_test(other_buffers_and_empty_tensors_never_overlap),
         cmocka_unit_test(elements_of_other_sizes_overlap_by_bytes),
         cmocka_unit_test(a_spent_budget_counts_as_overlap),
+        cmocka_unit_test(a_common_divisor_settles_what_counting_could_not),
         cmocka_unit_test(random_pairs_agree_with_counting_bytes),
         cmocka_unit_test(a_repeated_output_element_is_noticed),
     };

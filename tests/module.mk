@@ -94,12 +94,14 @@ fuzz-replay: $(FUZZ_REPLAYS) ## every fuzz target over its committed corpus
 e2e: all client test-kernels $(VENV)/.ready-test ## tests of the daemon through the Python client; K=EXPRESSION
 	@$(E2E_ENVIRONMENT) $(PYTHON) $(PYTEST) tests/e2e
 torch-tests: all client $(PRINT_SCHEMA) $(VENV_TORCH)/.ready ## comparison with PyTorch; K=EXPRESSION
-	@$(E2E_ENVIRONMENT) $(VENV_TORCH)/bin/python $(PYTEST) $(if $(FULL),--full) tests/against_torch
+	@$(E2E_ENVIRONMENT) $(VENV_TORCH)/bin/python $(PYTEST) -n $(JOBS) $(if $(FULL),--full) \
+	  tests/against_torch
 	@cd $(CLIENT) && $(CURDIR)/$(VENV_TORCH)/bin/python $(PYTEST) tests/test_torch.py
 
+# The client's own tests run no C: once is enough.
 check: all client test-kernels $(UNIT_TESTS) $(FUZZ_REPLAYS) $(VENV)/.ready-test ## unit, fuzz-replay, client-tests and e2e
 	@tools/run_tests.py $(UNIT_TESTS) $(FUZZ_RUNS)
-	@$(MAKE) --no-print-directory client-tests
+	@$(if $(SANITIZE),true,$(MAKE) --no-print-directory client-tests)
 	@$(MAKE) --no-print-directory e2e
 
 # One after the other, since tests that wait for a deadline want the machine for themselves.

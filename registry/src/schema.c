@@ -85,21 +85,6 @@ static int parse_name(kr_parser *parser, kr_schema *schema)
     return schema->name ? 0 : kr_parser_full(parser);
 }
 
-/* An alias set tells which output a return is, so no two outputs share one. */
-static int check_unique(kr_parser *parser, const struct draft *draft, kr_token name)
-{
-    const kr_schema_argument *last = &draft->args[draft->n_args];
-    for (const kr_schema_argument *other = draft->args; other < last; other++) {
-        if (!last->type.is_write || !other->type.is_write ||
-            strcmp(other->type.before, last->type.before) != 0)
-            continue;
-        parser->token = name; /* behind it the parser has read on */
-        return kr_parser_fail(parser, "arguments '%.100s' and '%.100s' have one alias set, '%.20s'",
-                              other->name, last->name, last->type.before);
-    }
-    return 0;
-}
-
 static int parse_argument(kr_parser *parser, struct draft *draft, bool keyword_only)
 {
     if (draft->n_args == KR_SCHEMA_ARGS)
@@ -110,10 +95,7 @@ static int parse_argument(kr_parser *parser, struct draft *draft, bool keyword_o
     if (code)
         return code;
     argument->is_output = argument->type.is_write || argument->type.is_write_after;
-    const kr_token name = parser->token;
     code = kr_parser_name(parser, "the name of an argument", &argument->name);
-    if (!code)
-        code = check_unique(parser, draft, name);
     if (code)
         return code;
     const kr_schema_argument *last = draft->n_args ? argument - 1 : NULL;
@@ -178,17 +160,26 @@ static int parse_returns(kr_parser *parser, struct draft *draft, bool *ret_paren
     return kr_parser_expect(parser, ')');
 }
 
-/* The argument that a return of this type is: one that is written to under the same alias set. */
-static int32_t aliased_argument(const struct draft *draft, const kr_type *type)
+/* The argument that a return of this type is: the one that is written to under the same alias set,
+ * or -1. Two of them would leave open which. */
+static int find_aliased(kr_parser *parser, const struct draft *draft, const kr_type *type,
+                        int32_t *ret)
 {
+    *ret = -1;
     if (!type->before || !type->is_write)
-        return -1;
+        return 0;
     for (uint32_t i = 0; i < draft->n_args; i++) {
         const kr_type *own = &draft->args[i].type;
-        if (own->before && own->is_write && strcmp(own->before, type->before) == 0)
-            return (int32_t) i;
+        if (!own->before || !own->is_write || strcmp(own->before, type->before) != 0)
+            continue;
+        if (*ret >= 0)
+            return kr_parser_fail(parser,
+                                  "a return has the alias set '%.20s', which is that of argument "
+                                  "'%.100s' and of '%.100s'",
+                                  type->before, draft->args[*ret].name, draft->args[i].name);
+        *ret = (int32_t) i;
     }
-    return -1;
+    return 0;
 }
 
 /* Copies the draft into the schema's arena and derives the rest. */
@@ -206,8 +197,11 @@ static int finish(kr_parser *parser, const struct draft *draft, kr_schema *schem
     for (uint32_t i = 0; i < draft->n_args; i++)
         schema->n_tensor_args += draft->args[i].type.base == KR_TYPE_TENSOR &&
                                  draft->args[i].type.n_suffixes == 0;
-    for (uint32_t i = 0; i < draft->n_returns; i++)
-        alias[i] = aliased_argument(draft, &draft->returns[i].type);
+    for (uint32_t i = 0; i < draft->n_returns; i++) {
+        const int code = find_aliased(parser, draft, &draft->returns[i].type, &alias[i]);
+        if (code)
+            return code;
+    }
     schema->returns_alias = alias;
     /* A short text can have a long form, as SymInt[1024]=0 has; every schema's text can be read. */
     if (kr_schema_print(schema, NULL, 0) > KR_SCHEMA_TEXT)

@@ -31,9 +31,9 @@ static const char *const base_names[] = {
 enum { LARGEST_LIST = 1024 };
 
 static const char *const torchscript_names[] = {
-    "Dict",         "Future",      "RRef", "Await",    "Any",       "AnyClassType",
-    "AnyEnumType",  "AnyListType", "None", "NoneType", "Quantizer", "ConstQuantizerPtr",
-    "AnyTupleType", "Capsule",
+    "Dict",         "Future",      "RRef",     "Await",    "Any",       "AnyClassType",
+    "AnyEnumType",  "AnyListType", "None",     "NoneType", "Quantizer", "ConstQuantizerPtr",
+    "AnyTupleType", "Capsule",     "PyObject",
 };
 
 const char *kr_base_type_name(kr_base_type base) { return base_names[base]; }

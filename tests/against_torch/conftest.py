@@ -10,11 +10,12 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from kernrig.runtime import Runtime
 
-from harness import Daemon, wait_until
+from harness import Daemon
 
 COMPARED: Counter[tuple[str, str]] = Counter()
 LEFT_OUT: Counter[tuple[str, str]] = Counter()
@@ -31,7 +32,7 @@ def daemon() -> Iterator[Daemon]:
     """A daemon with default options."""
     running = Daemon()
     yield running
-    wait_until(lambda: running.state() == running.baseline, "the daemon to be as before")
+    running.check()
     running.stop()
 
 
@@ -67,6 +68,32 @@ def left_out() -> Counter[tuple[str, str]]:
 def notes() -> list[str]:
     """Other denominators, a line each."""
     return NOTES
+
+
+class Gatherer:
+    """With xdist several processes compare; each hands its counts to the one that prints."""
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """In a process that compares."""
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["compared"] = [(*key, count) for key, count in COMPARED.items()]
+            output["left_out"] = [(*key, count) for key, count in LEFT_OUT.items()]
+            output["notes"] = NOTES
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """In the one that prints."""
+        for name, dtype, count in node.workeroutput["compared"]:
+            COMPARED[name, dtype] += count
+        for name, why, count in node.workeroutput["left_out"]:
+            LEFT_OUT[name, why] += count
+        NOTES.extend(node.workeroutput["notes"])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Counts are gathered in the process that prints them."""
+    config.pluginmanager.register(Gatherer())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

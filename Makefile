@@ -25,7 +25,7 @@ clean: ## remove what was built; the environments stay
 	rm -rf build
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z_-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z_-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  SANITIZE=address,undefined (or thread) before a target builds and runs it so."
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

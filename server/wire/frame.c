@@ -2,6 +2,7 @@
 #include "wire/frame.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -70,6 +71,14 @@ static void take_fds(struct msghdr *message, struct wire_frame *frame)
     }
 }
 
+/* recvmsg returns nothing for an empty message as it does for the end. Only the end has a peer that
+ * sends no more; an empty message that overtakes one in its last moment loses nothing. */
+static bool is_the_end(int socket)
+{
+    struct pollfd state = { .fd = socket, .events = POLLRDHUP };
+    return poll(&state, 1, 0) == 1;
+}
+
 int wire_recv(int socket, int flags, uint8_t *buffer, struct wire_frame *ret, bool *ret_eof,
               kr_error *err)
 {
@@ -85,17 +94,21 @@ int wire_recv(int socket, int flags, uint8_t *buffer, struct wire_frame *ret, bo
         /* A peer that died with frames of ours unread resets the connection. That is told once; its
          * own last frames come after it. */
     } while (n < 0 && (errno == EINTR || errno == ECONNRESET));
-    *ret_eof = n == 0;
-    if (n == 0 || (n < 0 && errno == EAGAIN))
+    *ret_eof = false;
+    if (n < 0 && errno == EAGAIN)
         return 0;
     if (n < 0)
         return kr_error_set(err, KR_CODE_SYSTEM, "recvmsg: %s", strerror(errno));
     *ret = (struct wire_frame){ .bytes = buffer, .size = (size_t) n };
     take_fds(&message, ret);
+    if (n == 0 && ret->n_fds == 0 && is_the_end(socket)) {
+        *ret_eof = true;
+        return 0;
+    }
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || n < (ssize_t) sizeof ret->type) {
         wire_frame_done(ret);
         return kr_error_set(err, KR_CODE_MALFORMED,
-                            "a frame was cut: more than %d bytes or %d descriptors, or none",
+                            "a frame is empty or cut: at most %d bytes and %d descriptors are taken",
                             WIRE_FRAME_MAX, WIRE_FDS_MAX);
     }
     memcpy(&ret->type, buffer, sizeof ret->type);

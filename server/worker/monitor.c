@@ -167,7 +167,7 @@ static bool from_runner(void)
     const int r = wire_recv(m.runner.socket, MSG_DONTWAIT, m.incoming, &frame, &eof, NULL);
     m.hung_up |= eof;
     if (r < 0) {
-        tampered("it sent a frame that is too large");
+        tampered("it sent a frame that is empty, cut or too large");
         return false;
     }
     if (r == 0)

@@ -92,6 +92,36 @@ static void a_frame_without_a_type_is_an_error(void **state)
     assert_int_equal(wire_recv(pair[1], 0, buffer, &frame, &eof, &err), KR_CODE_MALFORMED);
 }
 
+/* Not the end: there is more to come, and what came along is closed. */
+static void an_empty_frame_is_an_error_and_leaks_nothing(void **state)
+{
+    struct wire_frame frame;
+    bool eof = true;
+    kr_error err;
+    const int fd = pair[0];
+    uint8_t bytes[4] = { WIRE_DONE };
+    (void) state;
+    const int before = dup(0);
+    close(before);
+    for (uint32_t n_fds = 0; n_fds < 2; n_fds++) {
+        assert_int_equal(wire_send_bytes(pair[0], bytes, 0, &fd, n_fds, &err), 0);
+        assert_int_equal(wire_send_bytes(pair[0], bytes, sizeof bytes, NULL, 0, &err), 0);
+        assert_int_equal(wire_recv(pair[1], 0, buffer, &frame, &eof, &err), KR_CODE_MALFORMED);
+        assert_false(eof);
+        assert_int_equal(wire_recv(pair[1], 0, buffer, &frame, &eof, &err), 1);
+        assert_int_equal(frame.type, WIRE_DONE);
+    }
+    /* From a peer that has ended since, it is still no end while it brings something. */
+    assert_int_equal(wire_send_bytes(pair[0], bytes, 0, &fd, 1, &err), 0);
+    shutdown(pair[0], SHUT_WR);
+    assert_int_equal(wire_recv(pair[1], 0, buffer, &frame, &eof, &err), KR_CODE_MALFORMED);
+    assert_int_equal(wire_recv(pair[1], 0, buffer, &frame, &eof, &err), 0);
+    assert_true(eof);
+    const int after = dup(0);
+    close(after);
+    assert_int_equal(before, after);
+}
+
 static void the_end_and_nothing_are_told_apart(void **state)
 {
     struct wire_frame frame;
@@ -127,6 +157,7 @@ int main(void)
         TEST(a_frame_of_the_largest_size_fits_and_a_larger_one_is_not_sent),
         TEST(a_cut_frame_is_an_error_and_leaks_nothing),
         TEST(a_frame_without_a_type_is_an_error),
+        TEST(an_empty_frame_is_an_error_and_leaks_nothing),
         TEST(the_end_and_nothing_are_told_apart),
         TEST(a_full_socket_says_busy),
     };

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,20 @@ def test_a_socket_path_that_is_a_file(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "exists and is no socket" in result.stderr
     assert (tmp_path / "s").read_text() == "mine"
+
+
+def test_a_socket_path_of_another_program(tmp_path: Path) -> None:
+    """It has no lock of ours; that it listens is enough."""
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(str(path))
+        theirs.listen()
+        result = run("--socket", str(path))
+        assert result.returncode == 1
+        assert f"{path} is in use by another program" in result.stderr
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+    assert os.listdir(tmp_path) == ["s"]  # no lock file is left
 
 
 def test_a_socket_path_that_is_not_permitted(tmp_path: Path) -> None:

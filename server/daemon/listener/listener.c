@@ -186,6 +186,8 @@ int listener_open(struct loop *loop, const struct listener_options *options,
                        err);
     }
     if (r < 0) {
+        if (lock >= 0)
+            listener_unlink_lock(path);
         free(path);
         free(listener);
         return r;

@@ -80,8 +80,18 @@ int listener_lock(const char *path, int *ret_fd, kr_error *err)
     return 0;
 }
 
-/* A path that something else uses stays: only a socket can be a dead daemon's. */
-static int remove_stale(const char *path, kr_error *err)
+/* Whether somebody listens, or may: only a refused connection proves that nobody does. A socket of
+ * another type, or one that we may not use, refuses with another error, and is alive. */
+static bool is_live(const struct sockaddr_un *address)
+{
+    auto_fd int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return probe < 0 || connect(probe, (const struct sockaddr *) address, sizeof *address) == 0 ||
+           (errno != ECONNREFUSED && errno != ENOENT);
+}
+
+/* A path that something else uses stays: only a socket that nobody listens on can be a dead
+ * daemon's. The lock keeps our own kind away; other programs have none. */
+static int remove_stale(const char *path, const struct sockaddr_un *address, kr_error *err)
 {
     struct stat stat;
     if (lstat(path, &stat) != 0)
@@ -89,7 +99,11 @@ static int remove_stale(const char *path, kr_error *err)
     if (!S_ISSOCK(stat.st_mode))
         return kr_error_set(err, KR_CODE_DUPLICATE,
                             "%s exists and is no socket: choose another path", path);
-    if (unlink(path) != 0)
+    if (is_live(address))
+        return kr_error_set(err, KR_CODE_DUPLICATE,
+                            "the socket %s is in use by another program: choose another path",
+                            path);
+    if (unlink(path) != 0 && errno != ENOENT)
         return system_error("remove the old socket", path, err);
     return 0;
 }
@@ -97,13 +111,13 @@ static int remove_stale(const char *path, kr_error *err)
 int listener_bind(const char *path, mode_t mode, int *ret_fd, kr_error *err)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    const int r = remove_stale(path, err);
+    memcpy(address.sun_path, path, strlen(path));
+    const int r = remove_stale(path, &address, err);
     if (r < 0)
         return r;
     auto_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return kr_error_set(err, KR_CODE_SYSTEM, "socket: %s", strerror(errno));
-    memcpy(address.sun_path, path, strlen(path));
     /* The mask makes the socket right from its first moment on. Nothing else runs yet. */
     const mode_t mask = umask(0777 & ~mode);
     const int bound = bind(fd, (const struct sockaddr *) &address, sizeof address);
@@ -118,8 +132,13 @@ int listener_bind(const char *path, mode_t mode, int *ret_fd, kr_error *err)
 
 void listener_unlink(const char *path)
 {
-    char lock[256];
     unlink(path);
+    listener_unlink_lock(path);
+}
+
+void listener_unlink_lock(const char *path)
+{
+    char lock[256];
     if (lock_path(path, lock, sizeof lock, NULL) == 0)
         unlink(lock);
 }

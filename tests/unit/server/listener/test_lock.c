@@ -91,6 +91,34 @@ static void a_socket_has_its_mode_from_the_start_and_replaces_a_dead_one(void **
     close(second);
 }
 
+/* Of another program, which has no lock: of our type or another, it stays where it is. */
+static void a_socket_that_somebody_listens_on_is_left_alone(void **state)
+{
+    static const int types[] = { SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM };
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    (void) state;
+    memcpy(address.sun_path, path, strlen(path));
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct stat before, after;
+        kr_error err;
+        int fd;
+        const int theirs = socket(AF_UNIX, types[i], 0);
+        assert_int_equal(bind(theirs, (const struct sockaddr *) &address, sizeof address), 0);
+        if (types[i] != SOCK_DGRAM)
+            assert_int_equal(listen(theirs, 1), 0);
+        assert_int_equal(lstat(path, &before), 0);
+        assert_int_equal(listener_bind(path, 0600, &fd, &err), KR_CODE_DUPLICATE);
+        assert_non_null(strstr(err.text, "in use by another program"));
+        assert_int_equal(lstat(path, &after), 0);
+        assert_int_equal(before.st_ino, after.st_ino);
+        close(theirs);
+        /* Its owner has ended: now the path is free. */
+        assert_int_equal(listener_bind(path, 0600, &fd, &err), 0);
+        close(fd);
+        unlink(path);
+    }
+}
+
 static void a_file_that_is_no_socket_is_left_alone(void **state)
 {
     int fd = open(path, O_CREAT | O_WRONLY, 0600);
@@ -112,6 +140,7 @@ int main(void)
         TEST(a_path_that_is_too_long_is_refused_with_its_length),
         TEST(a_folder_that_does_not_exist_is_named),
         TEST(a_socket_has_its_mode_from_the_start_and_replaces_a_dead_one),
+        TEST(a_socket_that_somebody_listens_on_is_left_alone),
         TEST(a_file_that_is_no_socket_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

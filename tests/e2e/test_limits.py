@@ -285,6 +285,7 @@ def test_an_impossible_limit_is_refused() -> None:
 
 # Reached elsewhere: by which test.
 ELSEWHERE = {
+    "rpc_bytes": "test_http2.py::test_messages_that_do_not_end",
     "hello_ms": "test_peers.py::test_silent_and_half_spoken_peers_are_dropped",
     "local_idle_ms": "test_peers.py::test_silent_and_half_spoken_peers_are_dropped",
     "session_bind_ms": "test_peers.py::test_a_session_that_is_never_bound_ends",

@@ -163,35 +163,39 @@ static void *drain(void *argument)
     }
 }
 
+static grpc_arg integer(const char *key, uint64_t value)
+{
+    return (grpc_arg){ .key = (char *) (uintptr_t) key,
+                       .type = GRPC_ARG_INTEGER,
+                       .value.integer = value < INT_MAX ? (int) value : INT_MAX };
+}
+
+/* Compressed messages are refused: the core applies its limit of a message's size before it
+ * decompresses, and a small message can become a large one. The quota is for what no limit of a
+ * message sees: thousands of messages that have begun and do not end. */
 static grpc_server *create_server(const struct limits *limits)
 {
-    const int message_bytes = limits->message_bytes < INT_MAX ? (int) limits->message_bytes
-                                                              : INT_MAX;
-    grpc_arg args[] = {
-        { .key = (char *) (uintptr_t) GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
-          .type = GRPC_ARG_INTEGER,
-          .value.integer = message_bytes },
-        { .key = (char *) (uintptr_t) GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
-          .type = GRPC_ARG_INTEGER,
-          .value.integer = -1 },
-        { .key = (char *) (uintptr_t) GRPC_ARG_MAX_METADATA_SIZE,
-          .type = GRPC_ARG_INTEGER,
-          .value.integer = METADATA },
-        { .key = (char *) (uintptr_t) GRPC_ARG_MAX_CONCURRENT_STREAMS,
-          .type = GRPC_ARG_INTEGER,
-          .value.integer = STREAMS },
-        { .key = (char *) (uintptr_t) GRPC_ARG_KEEPALIVE_TIME_MS,
-          .type = GRPC_ARG_INTEGER,
-          .value.integer = KEEPALIVE_MS },
-        { .key = (char *) (uintptr_t) GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-          .type = GRPC_ARG_INTEGER,
-          .value.integer = KEEPALIVE_TIMEOUT_MS },
-        { .key = (char *) (uintptr_t) GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS,
-          .type = GRPC_ARG_INTEGER,
-          .value.integer = 1 },
+    grpc_resource_quota *quota = grpc_resource_quota_create("kernrigd");
+    grpc_resource_quota_resize(quota, limits->rpc_bytes);
+    const grpc_arg args[] = {
+        integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits->message_bytes),
+        integer(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, INT_MAX),
+        integer(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE),
+        integer(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
+        integer(GRPC_ARG_MAX_METADATA_SIZE, METADATA),
+        integer(GRPC_ARG_MAX_CONCURRENT_STREAMS, STREAMS),
+        integer(GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS),
+        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_TIMEOUT_MS),
+        integer(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+        { .key = (char *) (uintptr_t) GRPC_ARG_RESOURCE_QUOTA,
+          .type = GRPC_ARG_POINTER,
+          .value.pointer = { .p = quota, .vtable = grpc_resource_quota_arg_vtable() } },
     };
-    const grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
-    return grpc_server_create(&channel_args, NULL);
+    const grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args,
+                                             .args = (grpc_arg *) (uintptr_t) args };
+    grpc_server *server = grpc_server_create(&channel_args, NULL);
+    grpc_resource_quota_unref(quota); /* the server has its own reference */
+    return server;
 }
 
 static void destroy(struct rpc *rpc)

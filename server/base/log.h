@@ -5,7 +5,9 @@
  *   {"time":"2026-11-30T06:11:14.123Z","level":"info","event":"session.opened","session":1,…}
  *
  * Only doors log: what a library finds wrong it returns. Usable from any thread; a line is one
- * write. Nothing secret goes in: session tokens have no log function on purpose. */
+ * write, which never waits for a reader: lines that find no room are lost, and the next one that
+ * does says how many ("dropped":3). Nothing secret goes in: session tokens have no log function on
+ * purpose. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 

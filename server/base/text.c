@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
-#include <stddef.h>
-
-/* Bytes of the well-formed character at text, 0 if there is none (Unicode 15, table 3-7). */
-static size_t character(const unsigned char *text)
+/* Unicode 15, table 3-7. */
+size_t text_character(const char *bytes)
 {
+    const unsigned char *text = (const unsigned char *) bytes;
     const unsigned char first = text[0];
     unsigned char low = 0x80, high = 0xBF;
     size_t n;
@@ -35,7 +34,7 @@ static size_t character(const unsigned char *text)
 void text_make_utf8(char *text)
 {
     while (*text) {
-        const size_t n = character((const unsigned char *) text);
+        const size_t n = text_character(text);
         if (n == 0)
             *text++ = '?';
         else

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -10,10 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from kernrig import errors
+from kernrig._proto import session_pb2
 from kernrig.runtime import Runtime
 
+import raw
 from harness import Daemon, DaemonFailed, build_directory
 
 
@@ -100,6 +104,45 @@ def test_a_socket_of_a_dead_daemon_is_replaced(start_daemon: Callable[..., Daemo
     assert again.wait(20) == 0
     again.stdout.close()
     assert not os.path.exists(daemon.socket)
+
+
+def test_a_log_that_nobody_reads_stops_nobody(tmp_path: Path) -> None:
+    """stderr is a pipe that is full, and the daemon serves and stops as ever."""
+    path = str(tmp_path / "s")
+    reading, writing = os.pipe()
+    daemon = subprocess.Popen(
+        [os.environ["KERNRIG_DAEMON"], "--socket", path, "--log", "-", "--ready-fd", "1"],
+        stdout=subprocess.PIPE,
+        stderr=writing,
+    )
+    assert daemon.stdout is not None
+    assert daemon.stdout.readline() == b"ready\n"
+    with raw.stub(path) as stub:
+        for _ in range(1000):  # each refusal is a line of 200 bytes; the pipe holds 64 KiB
+            with pytest.raises(grpc.RpcError) as info:
+                stub.raw("CloseSession", b"", timeout=10)
+            assert raw.status_of(info.value) == errors.SessionEnded.status
+        os.read(reading, 1 << 20)
+        stub.server_info()
+        with pytest.raises(grpc.RpcError):
+            stub.raw("CloseSession", b"")
+    daemon.terminate()
+    assert daemon.wait(20) == 0
+    daemon.stdout.close()
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        lines = [json.loads(line) for line in pipe]
+    assert lines[0]["dropped"] > 500
+    assert lines[-1]["event"] == "daemon.stopped"
+
+
+def test_what_a_client_calls_itself_is_logged_as_utf8(daemon: Daemon) -> None:
+    with raw.stub(daemon.socket) as stub:
+        name = b"\xff<a name \xc3\xa9>"
+        reply = stub.raw("OpenSession", b"\x0a" + bytes([len(name)]) + name)
+        stub.close_session(session_pb2.OpenSessionResponse.FromString(reply).session)
+    (line,) = (line for line in daemon.log().splitlines() if "<a name" in line)
+    assert json.loads(line)["client"] == "?<a name é>"
 
 
 def test_a_worker_of_another_build(tmp_path: Path) -> None:

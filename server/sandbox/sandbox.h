@@ -5,7 +5,10 @@
  *
  * The level is the sum of what is engaged. These steps alone are level "none": they keep a kernel
  * from the daemon's descriptors and from new privileges, and bound what it can use up, but it may
- * still call the system as the user that runs it. */
+ * still call the system as the user that runs it. So level "none" does not hold a kernel that means
+ * harm to that user: it can read the user's files, use the network, and signal or trace the user's
+ * other processes, the monitor and the daemon among them. What it forks ends with the monitor,
+ * unless it kills the monitor first; and how many processes it forks, only the system limits. */
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H
 
@@ -19,9 +22,9 @@ KR_CHECK int sandbox_close_descriptors(unsigned first, kr_error *err);
 /* No core dumps, few descriptors, no files written, memory_bytes of private memory. */
 KR_CHECK int sandbox_limit_resources(uint64_t memory_bytes, kr_error *err);
 
-/* Ends with its parent: KILL is sent when the thread that forked us dies. parent is who that is,
- * since it may be dead already. */
-KR_CHECK int sandbox_die_with_parent(int parent, kr_error *err);
+/* Ends with its parent: the signal is sent when the thread that forked us dies. parent is who that
+ * is, since it may be dead already. The monitor uses it as well. */
+KR_CHECK int sandbox_end_with_parent(int parent, int signal, kr_error *err);
 
 /* No program that it executes can gain privileges. For good. */
 KR_CHECK int sandbox_no_new_privileges(kr_error *err);

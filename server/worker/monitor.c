@@ -7,6 +7,7 @@
 #include "sandbox/sandbox.h"
 #include "wire/call.h"
 #include "wire/worker.h"
+#include "worker/descendants.h"
 #include "worker/spawn.h"
 
 #include <errno.h>
@@ -21,11 +22,16 @@
 /* How long a runner that has closed its socket may take to end. */
 #define DEAF_NS (100 * CLOCK_NS_PER_MS)
 
+enum {
+    LAST_FRAMES = 64, /* read of a runner that has ended: more than an honest one can have sent */
+    ORPHANS = 64,     /* reaped in one turn */
+};
+
 static struct monitor {
     struct spawned runner;
     bool alive;   /* the runner has not been reaped */
     bool hung_up; /* it has closed its socket: its end follows, or the next call's */
-    int signals;  /* signalfd for SIGCHLD */
+    int signals;  /* signalfd for SIGCHLD, and for SIGTERM: the daemon has died */
     bool is_deaf; /* a frame found its socket closed */
     bool loading, ready;
     uint32_t n_kernels, max_kernels;
@@ -44,15 +50,13 @@ static struct monitor {
     uint8_t incoming[WIRE_FRAME_MAX], outgoing[WIRE_FRAME_MAX];
 } m;
 
-/* The daemon has gone, or cannot be told: there is nobody to work for. EOF on its socket and
- * PDEATHSIG take the runner along. */
+/* The daemon has gone, or cannot be told: there is nobody to work for. The runner goes first, with
+ * all that it has started. */
 static _Noreturn void leave(void)
 {
-    if (m.alive) {
+    if (m.alive)
         kill(m.runner.pid, SIGKILL);
-        while (waitpid(m.runner.pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-    }
+    descendants_end();
     _exit(0);
 }
 
@@ -280,7 +284,11 @@ static void runner_ended(int status)
 {
     m.alive = false;
     m.deadline_ns = 0;
-    while (from_runner()) { /* what it said before it died still counts */
+    /* What it has started may hold its socket, and go on sending. */
+    descendants_end();
+    shutdown(m.runner.socket, SHUT_RD);
+    /* What it said before it died still counts. */
+    for (int i = 0; i < LAST_FRAMES && from_runner(); i++) {
     }
     read_printed();
     kr_error text;
@@ -293,14 +301,24 @@ static void runner_ended(int status)
     leave();
 }
 
-static void reap(void)
+/* Signals merge: only waitpid counts the dead. The runner comes first, whose orphans may be many.
+ */
+static void on_signal(void)
 {
     struct signalfd_siginfo info;
     int status;
-    while (read(m.signals, &info, sizeof info) > 0) { /* they merge: only waitpid counts them */
-    }
+    while (read(m.signals, &info, sizeof info) > 0)
+        if (info.ssi_signo == SIGTERM)
+            leave();
     if (waitpid(m.runner.pid, &status, WNOHANG) == m.runner.pid)
         runner_ended(status);
+    for (int i = 0; i < ORPHANS; i++) {
+        const pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid == m.runner.pid)
+            runner_ended(status);
+        if (pid <= 0)
+            return;
+    }
 }
 
 static void on_deadline(void)
@@ -339,7 +357,7 @@ static _Noreturn void serve(void)
         if (polls[0].revents)
             from_runner();
         if (polls[2].revents)
-            reap();
+            on_signal();
         if (polls[3].revents)
             read_printed();
         if (m.deadline_ns && clock_now_ns() >= m.deadline_ns)
@@ -351,18 +369,20 @@ static _Noreturn void serve(void)
 
 static int start(kr_error *err)
 {
-    sigset_t child;
+    sigset_t watched;
     setsid(); /* the terminal's Ctrl-C is not for us; fails harmlessly for a group leader */
-    const int r = sandbox_die_with_parent(getppid(), err);
-    if (r < 0)
-        return r;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, NULL);
-    m.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigaddset(&watched, SIGTERM);
+    sigprocmask(SIG_BLOCK, &watched, NULL);
+    m.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     if (m.signals < 0)
         return kr_error_set(err, KR_CODE_SYSTEM, "signalfd: %s", strerror(errno));
-    return spawn_runner(&m.runner, err);
+    /* A signal that we can act upon: whom KILL ends cannot take its runner's processes along. */
+    int r = sandbox_end_with_parent(getppid(), SIGTERM, err);
+    if (r == 0)
+        r = descendants_adopt(err);
+    return r < 0 ? r : spawn_runner(&m.runner, err);
 }
 
 int monitor_main(void)

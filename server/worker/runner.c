@@ -10,6 +10,7 @@
 #include "worker/mappings.h"
 #include "worker/monitor.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 static struct runner {
@@ -198,7 +199,7 @@ int runner_main(const char *parent)
 {
     kr_error err;
     if (sandbox_close_descriptors(WORKER_SOCKET + 1, &err) < 0 ||
-        sandbox_die_with_parent((int) strtol(parent, NULL, 10), &err) < 0 ||
+        sandbox_end_with_parent((int) strtol(parent, NULL, 10), SIGKILL, &err) < 0 ||
         sandbox_no_new_privileges(&err) < 0)
         give_up(&err);
     kr_arena_init(&r.arena, 16 << 20);

@@ -59,16 +59,35 @@ static int open_log(kr_error *err)
     return 0;
 }
 
+/* Every buffer is a descriptor, and one client's buffers must not leave none for another's
+ * connection. A connection may take two (one of ours watches gRPC's), a worker a few while it is
+ * started. Half of the rest is for buffers, the other for their twins on the way to workers. */
+static void limit_buffers(struct limits *limits, uint64_t descriptors)
+{
+    enum { OURS = 128, OF_A_CONNECTION = 2, OF_A_WORKER = 4 };
+    uint64_t reserve;
+    if (__builtin_mul_overflow(limits->connections, OF_A_CONNECTION, &reserve) ||
+        __builtin_add_overflow(reserve, OURS, &reserve) ||
+        __builtin_add_overflow(reserve, limits->workers * OF_A_WORKER, &reserve) ||
+        reserve > descriptors / 2)
+        reserve = descriptors / 2;
+    const uint64_t most = (descriptors - reserve) / 2;
+    if (limits->total_buffers > most)
+        limits->total_buffers = most;
+}
+
 /* What we were started with is for us: workers, which are started by fork and exec, inherit nothing
- * but what they are given. And since every buffer is a descriptor, we need many. */
+ * but what they are given. */
 static void prepare_descriptors(void)
 {
     struct rlimit limit;
     syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
+    const rlim_t before = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    limit_buffers(&d.options.limits,
+                  setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before);
 }
 
 /* Ends. */

@@ -6,6 +6,7 @@ Where a test elsewhere reaches a limit, the table at the end says which.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -62,6 +63,44 @@ def test_buffers(start_daemon: Start) -> None:
             stub.create(session, 1, 1, 1, 1)
         assert raw.status_of(info.value) == errors.LimitExceeded.status
         assert len(stub.create(session, 1, 1, 1)) == 3  # all or none: none was kept before
+
+
+def test_total_buffers(start_daemon: Start) -> None:
+    daemon = start_daemon("--limit", "total_buffers=3")
+    with daemon.connect() as one, daemon.connect() as two:
+        held = [one.empty(1, "f32"), one.empty(1, "f32"), two.empty(1, "f32")]
+        with pytest.raises(errors.LimitExceeded, match="'total_buffers' of 3, of which 3"):
+            two.empty(1, "f32")
+        del held[0]
+        one.empty(1, "f32")  # what is freed can be had again
+
+
+def test_buffers_leave_descriptors_for_others(
+    start_daemon: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system allows few descriptors, one client takes all the buffers there are: another
+    one connects, and has its buffers when there are some again."""
+    few = tmp_path / "kernrigd"
+    few.write_text(f'#!/bin/sh\nulimit -n 400\nexec {os.environ["KERNRIG_DAEMON"]} "$@"\n')
+    few.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("KERNRIG_DAEMON", str(few))
+        daemon = start_daemon()
+    with raw.bound_session(daemon.socket) as (stub, session, _):
+        made = []
+        with pytest.raises(grpc.RpcError) as info:
+            while len(made) < 400:
+                made += stub.create(session, 1)
+        assert raw.status_of(info.value) == errors.LimitExceeded.status
+        assert "'total_buffers' of 100, of which 100" in raw.details(info.value)
+        others = [raw.connect(daemon.socket) for _ in range(50)]
+        with daemon.connect() as rt:
+            assert rt.info.limits["total_buffers"].value == 100
+            stub.free(session, *made[:10])
+            a = rt.zeros(2, "f32")
+            rt.operator_registry.aten.add.out(a, a, out=a)
+        for connection in others:
+            connection.close()
 
 
 def test_bytes(start_daemon: Start) -> None:

@@ -81,6 +81,7 @@ static int check_limits(const struct buffers *buffers, const struct account *acc
     } checks[] = {
         { "buffer_bytes", 0, size, limits->buffer_bytes },
         { "buffers", account ? account->n_buffers : 0, 1, limits->buffers },
+        { "total_buffers", HASH_COUNT(buffers->by_handle), 1, limits->total_buffers },
         { "session_bytes", account ? account->bytes : 0, size, limits->session_bytes },
         { "total_bytes", buffers->bytes, size, limits->total_bytes },
     };

@@ -177,8 +177,74 @@ def test_rpcs(start_daemon: Start) -> None:
 
         wait_until(is_refused, "the RPCs to be at their limit")
         assert refused == [errors.LimitExceeded.status]
+        with raw.stub(daemon.socket) as other:
+            other.server_info()  # a connection that has none under way has one
         thread.join()
         stub.server_info()
+
+
+def test_one_client_does_not_lock_out_others(start_daemon: Start) -> None:
+    """Two sessions on two connections fill all places with Executes that wait."""
+    daemon = start_daemon("--limit", "rpcs=64", "--limit", "queue=64", *hostile("sleeps"))
+    with (
+        raw.bound_session(daemon.socket) as (one, first, _),
+        raw.bound_session(daemon.socket) as (two, second, _),
+    ):
+        waiting = []
+        for stub, session in ((one, first), (two, second)):
+            (handle,) = stub.create(session, 4096)
+            call = execute_pb2.Call(
+                operator="test::sleeps.out",
+                arguments=[raw.tensor(handle, 2), raw.tensor(handle, 2, offset=64, name="out")],
+                timeout_us=60_000_000,
+            )
+            request = execute_pb2.ExecuteRequest(session=session, calls=[call])
+            execute = stub._channel.unary_unary(
+                "/kernrig.v1.Kernrig/Execute", raw.as_it_is, raw.as_it_is
+            )
+            data = request.SerializeToString()
+            waiting += [execute.future(data) for _ in range(60)]
+        wait_until(lambda: any(future.done() for future in waiting), "the places to be taken")
+        with pytest.raises(grpc.RpcError, match="'rpcs' is 64"):
+            one.server_info()
+        with daemon.connect() as rt:
+            a = rt.zeros(2, "f32")
+            for _ in range(10):
+                rt.operator_registry.aten.add.out(a, a, out=a)
+        for future in waiting:
+            future.cancel()
+
+
+def test_streams(start_daemon: Start) -> None:
+    """Each connection has its own; they take no RPC's place."""
+    daemon = start_daemon("--limit", "streams=2", "--limit", "rpcs=1")
+    path = "/grpc.health.v1.Health/Watch"
+    with raw.stub(daemon.socket) as stub, raw.stub(daemon.socket) as other:
+        watches = []
+        for channel in (stub._channel, other._channel):
+            watch = channel.unary_stream(path, raw.as_it_is, raw.as_it_is)
+            for _ in range(2):
+                watches.append(watch(b""))
+                assert next(watches[-1]) == b"\x08\x01"  # SERVING
+            with pytest.raises(grpc.RpcError) as info:
+                next(watch(b""))
+            assert info.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert "the limit 'streams' is 2" in raw.details(info.value)
+        stub.server_info()
+        for each in watches:
+            each.cancel()
+        again = stub._channel.unary_stream(path, raw.as_it_is, raw.as_it_is)
+
+        def is_taken() -> bool:
+            call = again(b"")
+            try:
+                return bool(next(call))
+            except grpc.RpcError:
+                return False
+            finally:
+                call.cancel()
+
+        wait_until(is_taken, "the streams to be over")
 
 
 def test_calls(start_daemon: Start) -> None:

@@ -16,9 +16,9 @@ static void unref(struct rpc_call *call)
         return;
     grpc_call_unref(call->call);
     kr_arena_done(&call->arena);
-    struct rpc *rpc = call->rpc;
+    const struct rpc_place place = call->place;
     free(call);
-    rpc_leave(rpc, false);
+    place_leave(&place);
 }
 
 /* The end. */
@@ -149,13 +149,11 @@ void call_begin(struct rpc *rpc, const struct rpc_method *method, grpc_call *grp
     call->call = grpc;
     atomic_init(&call->references, 2);
     kr_arena_init(&call->arena, limits->decoded_bytes);
-    const unsigned under_way = rpc_enter(rpc, false);
+    place_take(rpc, grpc, false, &call->place);
     watch_for_end(call);
-    if (under_way > limits->rpcs) {
-        char text[128];
-        snprintf(text, sizeof text,
-                 "%u RPCs are under way, which is the limit 'rpcs': try again later", under_way);
-        refuse(call, KR_CODE_LIMIT, text);
+    kr_error err;
+    if (place_check(&call->place, &err) < 0) {
+        refuse(call, err.code, err.text);
         return;
     }
     call->request = rpc_unpack(method->request, payload, &call->arena);

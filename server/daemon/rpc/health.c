@@ -18,35 +18,6 @@ struct health {
     gpr_timespec deadline;
 };
 
-struct health_call {
-    struct rpc_tag sent_tag, closed_tag;
-    struct rpc *rpc;
-    grpc_call *call;
-    bool is_watch;
-    int references, was_cancelled;
-};
-
-static void unref(struct health_call *call)
-{
-    if (--call->references > 0)
-        return;
-    grpc_call_unref(call->call);
-    rpc_leave(call->rpc, call->is_watch);
-    free(call);
-}
-
-static void on_sent(struct rpc_tag *tag, bool ok)
-{
-    (void) ok;
-    unref(tag_owner(tag, struct health_call, sent_tag));
-}
-
-static void on_closed(struct rpc_tag *tag, bool ok)
-{
-    (void) ok;
-    unref(tag_owner(tag, struct health_call, closed_tag));
-}
-
 static bool is_known(const char *service)
 {
     return service[0] == 0 || strcmp(service, "kernrig.v1.Kernrig") == 0;
@@ -67,49 +38,23 @@ static bool status_of(grpc_byte_buffer *payload, bool *ret_known)
 static void serve(const struct health *health)
 {
     Grpc__Health__V1__HealthCheckResponse response = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
-    struct health_call *call = calloc(1, sizeof *call);
     bool known = false;
-    if (!call) {
-        grpc_call_cancel_with_status(health->call, GRPC_STATUS_RESOURCE_EXHAUSTED, "no memory",
-                                     NULL);
-        grpc_call_unref(health->call);
+    struct rpc_side *side = side_begin(health->rpc, health->call, health->is_watch);
+    if (!side)
         return;
-    }
     const bool decoded = status_of(health->payload, &known);
-    *call = (struct health_call){ .sent_tag = { on_sent },
-                                  .closed_tag = { on_closed },
-                                  .rpc = health->rpc,
-                                  .call = health->call,
-                                  .is_watch = health->is_watch,
-                                  .references = 2 };
     response.status =
         known ? GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
               : GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN;
-    const bool fails = !decoded || (!known && !call->is_watch);
-    grpc_byte_buffer *reply = rpc_pack(&response.base);
-    grpc_slice details = grpc_slice_from_static_string(
-        fails ? (decoded ? "no service has this name" : "the request cannot be decoded") : "");
-    grpc_op ops[3] = { { .op = GRPC_OP_SEND_INITIAL_METADATA } };
-    size_t n = 1;
-    if (!fails) {
-        ops[n].op = GRPC_OP_SEND_MESSAGE;
-        ops[n++].data.send_message.send_message = reply;
-    }
-    if (fails || !call->is_watch) {
-        ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-        ops[n].data.send_status_from_server.status = !fails    ? GRPC_STATUS_OK
-                                                     : decoded ? GRPC_STATUS_NOT_FOUND
-                                                               : GRPC_STATUS_INVALID_ARGUMENT;
-        ops[n++].data.send_status_from_server.status_details = &details;
-    }
-    const grpc_op close = { .op = GRPC_OP_RECV_CLOSE_ON_SERVER,
-                            .data.recv_close_on_server.cancelled = &call->was_cancelled };
-    rpc_enter(health->rpc, call->is_watch);
-    if (!rpc_batch(call->call, &close, 1, &call->closed_tag))
-        unref(call);
-    if (!rpc_batch(call->call, ops, n, &call->sent_tag))
-        unref(call);
-    grpc_byte_buffer_destroy(reply);
+    if (!decoded)
+        side_end(side, NULL, GRPC_STATUS_INVALID_ARGUMENT, "the request cannot be decoded");
+    else if (health->is_watch)
+        side_send(side, rpc_pack(&response.base));
+    else if (known)
+        side_end(side, rpc_pack(&response.base), GRPC_STATUS_OK, "");
+    else
+        side_end(side, NULL, GRPC_STATUS_NOT_FOUND, "no service has this name");
+    side_release(side);
 }
 
 static void on_request(struct rpc_tag *tag, bool ok);

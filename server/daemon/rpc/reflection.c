@@ -13,6 +13,7 @@ extern const size_t rpc_descriptors_length;
 enum { PATHS = 2, QUESTION_BYTES = 65536, FILES = 64, SERVICES = 16 };
 
 typedef Google__Protobuf__FileDescriptorProto file_descriptor;
+typedef Google__Protobuf__FileDescriptorSet file_set;
 typedef Grpc__Reflection__V1__ServerReflectionRequest question;
 typedef Grpc__Reflection__V1__ServerReflectionResponse response;
 
@@ -24,27 +25,8 @@ struct reflection {
     grpc_call *call;
     grpc_metadata_array metadata;
     gpr_timespec deadline;
-    Google__Protobuf__FileDescriptorSet *files; /* of both, owned by the first */
+    file_set *files; /* of both, owned by the first */
 };
-
-struct stream {
-    struct rpc_tag read_tag, closed_tag, ended_tag;
-    struct rpc *rpc;
-    const Google__Protobuf__FileDescriptorSet *files;
-    grpc_call *call;
-    grpc_byte_buffer *incoming;
-    int references, was_cancelled;
-    bool has_sent_metadata;
-};
-
-static void unref(struct stream *stream)
-{
-    if (--stream->references > 0)
-        return;
-    grpc_call_unref(stream->call);
-    rpc_leave(stream->rpc, true);
-    free(stream);
-}
 
 /* Looking things up. */
 
@@ -74,19 +56,19 @@ static bool defines(const file_descriptor *file, const char *symbol)
     return false;
 }
 
-static const file_descriptor *find_file(const struct stream *stream, const char *name)
+static const file_descriptor *find_file(const file_set *files, const char *name)
 {
-    for (size_t i = 0; i < stream->files->n_file; i++)
-        if (strcmp(stream->files->file[i]->name, name) == 0)
-            return stream->files->file[i];
+    for (size_t i = 0; i < files->n_file; i++)
+        if (strcmp(files->file[i]->name, name) == 0)
+            return files->file[i];
     return NULL;
 }
 
-static const file_descriptor *find_symbol(const struct stream *stream, const char *symbol)
+static const file_descriptor *find_symbol(const file_set *files, const char *symbol)
 {
-    for (size_t i = 0; i < stream->files->n_file; i++)
-        if (defines(stream->files->file[i], symbol))
-            return stream->files->file[i];
+    for (size_t i = 0; i < files->n_file; i++)
+        if (defines(files->file[i], symbol))
+            return files->file[i];
     return NULL;
 }
 
@@ -101,7 +83,7 @@ static response begin_answer(question *q)
     return r;
 }
 
-static grpc_byte_buffer *answer_services(const struct stream *stream, question *q)
+static grpc_byte_buffer *answer_services(const file_set *files, question *q)
 {
     response r = begin_answer(q);
     Grpc__Reflection__V1__ListServiceResponse list =
@@ -109,8 +91,8 @@ static grpc_byte_buffer *answer_services(const struct stream *stream, question *
     Grpc__Reflection__V1__ServiceResponse services[SERVICES], *pointers[SERVICES];
     char full[SERVICES][128];
     list.service = pointers;
-    for (size_t i = 0; i < stream->files->n_file; i++) {
-        const file_descriptor *file = stream->files->file[i];
+    for (size_t i = 0; i < files->n_file; i++) {
+        const file_descriptor *file = files->file[i];
         for (size_t k = 0; k < file->n_service && list.n_service < SERVICES; k++) {
             const size_t n = list.n_service++;
             grpc__reflection__v1__service_response__init(&services[n]);
@@ -126,14 +108,14 @@ static grpc_byte_buffer *answer_services(const struct stream *stream, question *
 }
 
 /* The file and all that it imports, each once. */
-static size_t collect(const struct stream *stream, const file_descriptor *file,
+static size_t collect(const file_set *files, const file_descriptor *file,
                       const file_descriptor *found[FILES])
 {
     size_t n = 0;
     found[n++] = file;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < found[i]->n_dependency; k++) {
-            const file_descriptor *import = find_file(stream, found[i]->dependency[k]);
+            const file_descriptor *import = find_file(files, found[i]->dependency[k]);
             bool is_new = import != NULL && n < FILES;
             for (size_t j = 0; j < n; j++)
                 is_new &= found[j] != import;
@@ -144,7 +126,7 @@ static size_t collect(const struct stream *stream, const file_descriptor *file,
     return n;
 }
 
-static grpc_byte_buffer *answer_file(const struct stream *stream, question *q,
+static grpc_byte_buffer *answer_file(const file_set *files, question *q,
                                      const file_descriptor *file, kr_arena *arena)
 {
     response r = begin_answer(q);
@@ -152,7 +134,7 @@ static grpc_byte_buffer *answer_file(const struct stream *stream, question *q,
         GRPC__REFLECTION__V1__FILE_DESCRIPTOR_RESPONSE__INIT;
     const file_descriptor *found[FILES];
     ProtobufCBinaryData bytes[FILES];
-    const size_t n = collect(stream, file, found);
+    const size_t n = collect(files, file, found);
     for (size_t i = 0; i < n; i++) {
         bytes[i].len = protobuf_c_message_get_packed_size(&found[i]->base);
         bytes[i].data = kr_arena_alloc(arena, bytes[i].len);
@@ -180,121 +162,55 @@ static grpc_byte_buffer *answer_error(question *q, grpc_status_code code, const 
     return rpc_pack(&r.base);
 }
 
-static grpc_byte_buffer *answer(const struct stream *stream, question *q, kr_arena *arena)
+static grpc_byte_buffer *answer(const file_set *files, question *q, kr_arena *arena)
 {
     const file_descriptor *file = NULL;
     switch (q->message_request_case) {
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_LIST_SERVICES:
-        return answer_services(stream, q);
+        return answer_services(files, q);
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_BY_FILENAME:
-        file = find_file(stream, q->file_by_filename);
+        file = find_file(files, q->file_by_filename);
         break;
     case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_CONTAINING_SYMBOL:
-        file = find_symbol(stream, q->file_containing_symbol);
+        file = find_symbol(files, q->file_containing_symbol);
         break;
     default:
         /* Extensions exist in proto2 only, and we have none. */
         return answer_error(q, GRPC_STATUS_NOT_FOUND, "kernrig has no extensions");
     }
-    return file ? answer_file(stream, q, file, arena)
+    return file ? answer_file(files, q, file, arena)
                 : answer_error(q, GRPC_STATUS_NOT_FOUND, "no such file or symbol");
 }
 
-/* The stream. */
+/* Questions. */
 
-static void on_ended(struct rpc_tag *tag, bool ok)
+static void on_question(struct rpc_side *side, grpc_byte_buffer *message)
 {
-    (void) ok;
-    unref(tag_owner(tag, struct stream, ended_tag));
-}
-
-static void end(struct stream *stream, grpc_status_code status, const char *text)
-{
-    grpc_slice details = grpc_slice_from_static_string(text);
-    grpc_op ops[2];
-    size_t n = 0;
-    memset(ops, 0, sizeof ops);
-    if (!stream->has_sent_metadata)
-        ops[n++].op = GRPC_OP_SEND_INITIAL_METADATA;
-    ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-    ops[n].data.send_status_from_server.status = status;
-    ops[n++].data.send_status_from_server.status_details = &details;
-    stream->ended_tag.fn = on_ended;
-    if (!rpc_batch(stream->call, ops, n, &stream->ended_tag))
-        unref(stream);
-}
-
-static void on_read(struct rpc_tag *tag, bool ok);
-
-/* Sends a reply, if there is one, and waits for the next question: one event per turn. */
-static void turn(struct stream *stream, grpc_byte_buffer *reply)
-{
-    grpc_op ops[3];
-    size_t n = 0;
-    memset(ops, 0, sizeof ops);
-    if (!stream->has_sent_metadata)
-        ops[n++].op = GRPC_OP_SEND_INITIAL_METADATA;
-    if (reply) {
-        ops[n].op = GRPC_OP_SEND_MESSAGE;
-        ops[n++].data.send_message.send_message = reply;
-    }
-    ops[n].op = GRPC_OP_RECV_MESSAGE;
-    ops[n++].data.recv_message.recv_message = &stream->incoming;
-    stream->has_sent_metadata = true;
-    stream->incoming = NULL;
-    stream->read_tag.fn = on_read;
-    if (!rpc_batch(stream->call, ops, n, &stream->read_tag))
-        unref(stream);
-    if (reply)
-        grpc_byte_buffer_destroy(reply);
-}
-
-static void on_read(struct rpc_tag *tag, bool ok)
-{
-    struct stream *stream = tag_owner(tag, struct stream, read_tag);
     kr_arena arena;
-    if (!ok || !stream->incoming) {
-        end(stream, GRPC_STATUS_OK, ""); /* the client has asked all it wanted */
+    if (!message) {
+        side_end(side, NULL, GRPC_STATUS_OK, ""); /* the client has asked all it wanted */
         return;
     }
     kr_arena_init(&arena, QUESTION_BYTES + 4 * rpc_descriptors_length);
     question *q = (question *) rpc_unpack(
-        &grpc__reflection__v1__server_reflection_request__descriptor, stream->incoming, &arena);
-    grpc_byte_buffer_destroy(stream->incoming);
-    grpc_byte_buffer *reply = q ? answer(stream, q, &arena) : NULL;
+        &grpc__reflection__v1__server_reflection_request__descriptor, message, &arena);
+    grpc_byte_buffer_destroy(message);
+    grpc_byte_buffer *reply = q ? answer(side->rpc->reflection->files, q, &arena) : NULL;
     if (reply)
-        turn(stream, reply);
+        side_send(side, reply);
     else
-        end(stream, GRPC_STATUS_INVALID_ARGUMENT, "the question cannot be decoded");
+        side_end(side, NULL, GRPC_STATUS_INVALID_ARGUMENT, "the question cannot be decoded");
     kr_arena_done(&arena);
-}
-
-static void on_closed(struct rpc_tag *tag, bool ok)
-{
-    (void) ok;
-    unref(tag_owner(tag, struct stream, closed_tag));
 }
 
 static void begin(const struct reflection *reflection)
 {
-    struct stream *stream = calloc(1, sizeof *stream);
-    if (!stream) {
-        grpc_call_cancel_with_status(reflection->call, GRPC_STATUS_RESOURCE_EXHAUSTED, "no memory",
-                                     NULL);
-        grpc_call_unref(reflection->call);
+    struct rpc_side *side = side_begin(reflection->rpc, reflection->call, true);
+    if (!side)
         return;
-    }
-    *stream = (struct stream){ .rpc = reflection->rpc,
-                               .files = reflection->rpc->reflection->files,
-                               .call = reflection->call,
-                               .closed_tag = { on_closed },
-                               .references = 2 };
-    const grpc_op close = { .op = GRPC_OP_RECV_CLOSE_ON_SERVER,
-                            .data.recv_close_on_server.cancelled = &stream->was_cancelled };
-    rpc_enter(stream->rpc, true);
-    if (!rpc_batch(stream->call, &close, 1, &stream->closed_tag))
-        unref(stream);
-    turn(stream, NULL);
+    side->on_read = on_question;
+    side_send(side, NULL);
+    side_release(side);
 }
 
 static void on_request(struct rpc_tag *tag, bool ok);

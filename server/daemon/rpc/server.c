@@ -40,33 +40,6 @@ bool rpc_batch(grpc_call *call, const grpc_op *ops, size_t n, struct rpc_tag *ta
     return error == GRPC_CALL_OK;
 }
 
-unsigned rpc_enter(struct rpc *rpc, bool is_stream)
-{
-    atomic_fetch_add(&rpc->n_streams, is_stream);
-    return atomic_fetch_add(&rpc->n_calls, 1);
-}
-
-static void finish_on_loop(struct loop_task *task);
-
-/* While stopping, streams have nothing to wait for once they are alone. */
-static void end_lone_streams(struct rpc *rpc)
-{
-    if (atomic_load(&rpc->is_stopping) &&
-        atomic_load(&rpc->n_calls) == atomic_load(&rpc->n_streams) + 1)
-        grpc_server_cancel_all_calls(rpc->server);
-}
-
-void rpc_leave(struct rpc *rpc, bool is_stream)
-{
-    atomic_fetch_sub(&rpc->n_streams, is_stream);
-    if (atomic_fetch_sub(&rpc->n_calls, 1) == 1) {
-        rpc->stopped_task.run = finish_on_loop;
-        loop_post(rpc->options.loop, &rpc->stopped_task);
-    } else if (!is_stream) {
-        end_lone_streams(rpc);
-    }
-}
-
 /* Requests. */
 
 static void on_request(struct rpc_tag *tag, bool ok);
@@ -206,6 +179,7 @@ static void destroy(struct rpc *rpc)
     reflection_free(rpc);
     unknown_free(rpc);
     grpc_shutdown();
+    free(rpc->shares);
     free(rpc->slots);
     free(rpc);
 }
@@ -216,14 +190,16 @@ int rpc_start(const struct rpc_options *options, struct rpc **ret, kr_error *err
     if (!rpc)
         return kr_error_set(err, KR_CODE_SYSTEM, "no memory for the RPC server");
     rpc->options = *options;
-    atomic_init(&rpc->n_calls, 1);
+    int r = places_init(rpc, err);
+    if (r < 0)
+        return r;
     /* The core's own log goes to stderr, where nothing of ours is printed. */
     setenv("GRPC_VERBOSITY", "NONE", 1);
     grpc_init();
     rpc->queue = grpc_completion_queue_create_for_next(NULL);
     rpc->server = create_server(options->limits);
     grpc_server_register_completion_queue(rpc->server, rpc->queue, NULL);
-    int r = register_methods(rpc, err);
+    r = register_methods(rpc, err);
     if (r == 0) {
         grpc_server_start(rpc->server);
         for (size_t i = 0; i < n_methods() * ARMED; i++)
@@ -254,9 +230,8 @@ void rpc_accept(struct rpc *rpc, int fd)
 
 /* The way down. */
 
-static void finish_on_loop(struct loop_task *task)
+static void finish(struct rpc *rpc)
 {
-    struct rpc *rpc = tag_owner(task, struct rpc, stopped_task);
     const rpc_stopped_fn stopped = rpc->stopped;
     void *cookie = rpc->stopped_cookie;
     rpc->grace = timer_cancel(rpc->grace);
@@ -270,18 +245,19 @@ static void finish_on_loop(struct loop_task *task)
 static void on_stopped(struct rpc_tag *tag, bool ok)
 {
     (void) ok;
-    rpc_leave(tag_owner(tag, struct rpc, stopped_tag), false);
+    places_leave_server(tag_owner(tag, struct rpc, stopped_tag));
 }
 
 static void on_grace_over(void *cookie)
 {
     struct rpc *rpc = cookie;
-    log_info("rpc.cancelling", log_u64("calls", atomic_load(&rpc->n_calls)));
+    log_info("rpc.cancelling", log_u64("calls", places_taken(rpc)));
     grpc_server_cancel_all_calls(rpc->server);
 }
 
 void rpc_stop(struct rpc *rpc, uint64_t grace_ms, rpc_stopped_fn done, void *cookie)
 {
+    rpc->finish = finish;
     rpc->stopped = done;
     rpc->stopped_cookie = cookie;
     atomic_store(&rpc->is_stopping, true);
@@ -291,5 +267,5 @@ void rpc_stop(struct rpc *rpc, uint64_t grace_ms, rpc_stopped_fn done, void *coo
     rpc->grace = loop_timer(rpc->options.loop, grace_ms, on_grace_over, rpc);
     if (!rpc->grace)
         on_grace_over(rpc);
-    end_lone_streams(rpc);
+    places_stop(rpc);
 }

@@ -35,11 +35,13 @@ struct rpc {
     struct reflection *reflection;
     struct unknown *unknown;
     atomic_bool is_stopping;
-    /* Calls under way, streams included, and one for the server itself: who brings it to zero has
-     * seen the last of everything that could still touch the queue. */
-    atomic_uint n_calls;
-    atomic_uint n_streams; /* of them, those that end only when their client or we end them */
+    /* Calls, streams, and one for the server itself (places.c): who brings it to zero has seen the
+     * last of everything that could still touch the queue, and has finish called. */
+    _Atomic(uint64_t) under_way;
+    struct rpc_share *shares; /* by descriptor of a connection */
+    uint32_t n_shares;
     /* Stopping. */
+    void (*finish)(struct rpc *rpc);
     struct rpc_tag stopped_tag;
     struct loop_task stopped_task;
     struct timer *grace;
@@ -51,9 +53,24 @@ struct rpc {
  * wrong batch makes it do; then the tag does not come. */
 bool rpc_batch(grpc_call *call, const grpc_op *ops, size_t n, struct rpc_tag *tag);
 
-/* A call has begun; a call, or the server, has ended. */
-unsigned rpc_enter(struct rpc *rpc, bool is_stream);
-void rpc_leave(struct rpc *rpc, bool is_stream);
+/* Places: whoever has a call of the core's has one, from the beginning to its last event. */
+struct rpc_place {
+    struct rpc *rpc;
+    struct rpc_share *share;
+    bool is_stream; /* ends only when its client or we end it */
+};
+KR_CHECK int places_init(struct rpc *rpc, kr_error *err);
+/* On the gRPC thread. */
+void place_take(struct rpc *rpc, grpc_call *call, bool is_stream, struct rpc_place *ret);
+/* Whether the limits let the call go on; one that is refused has its place until that is told. */
+KR_CHECK int place_check(const struct rpc_place *place, kr_error *err);
+/* The last thing that a call does: rpc may be gone afterwards. */
+void place_leave(const struct rpc_place *place);
+/* The server's own. */
+void places_leave_server(struct rpc *rpc);
+/* Ends streams that are alone, now and whenever they come to be. */
+void places_stop(struct rpc *rpc);
+uint32_t places_taken(const struct rpc *rpc);
 
 /* Unary methods. */
 struct rpc_call;
@@ -79,7 +96,7 @@ struct rpc_call {
     struct rpc *rpc;
     const struct rpc_method *method;
     grpc_call *call;
-    grpc_metadata_array metadata;
+    struct rpc_place place;
     atomic_int references;
     struct rpc_tag closed_tag, sent_tag;
     struct loop_task begin_task, cancel_task;
@@ -106,6 +123,28 @@ grpc_byte_buffer *rpc_pack(const ProtobufCMessage *message);
 /* Unpacks into the arena; NULL if the bytes make no sense, or the arena is too small for them. */
 ProtobufCMessage *rpc_unpack(const ProtobufCMessageDescriptor *descriptor,
                              grpc_byte_buffer *payload, kr_arena *arena);
+
+/* A call that never leaves the gRPC thread. Whoever begins it releases it when it has said what is
+ * to be said now; it lives until its last batch and its end have come. */
+struct rpc_side {
+    struct rpc *rpc;
+    grpc_call *call;
+    struct rpc_place place;
+    struct rpc_tag closed_tag, batch_tag;
+    int references, was_cancelled;
+    bool has_sent_metadata, is_over;
+    grpc_byte_buffer *incoming;
+    /* Set by who wants to read: called with each message, which it destroys, and with NULL when
+     * there are no more. It answers by side_send, which reads the next, or side_end. */
+    void (*on_read)(struct rpc_side *side, grpc_byte_buffer *message);
+};
+/* Takes the call. NULL if it has been refused, for want of memory or by a limit. */
+struct rpc_side *side_begin(struct rpc *rpc, grpc_call *call, bool is_stream);
+/* Sends a message, or only headers; each takes the message. One at a time. */
+void side_send(struct rpc_side *side, grpc_byte_buffer *message);
+void side_end(struct rpc_side *side, grpc_byte_buffer *message, grpc_status_code status,
+              const char *text);
+void side_release(struct rpc_side *side);
 
 /* Services that never leave the gRPC thread. */
 /* Registers a path with the server; before it starts. */

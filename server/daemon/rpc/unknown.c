@@ -13,49 +13,18 @@ struct unknown {
     grpc_metadata_array metadata;
 };
 
-struct answer {
-    struct rpc_tag tag;
-    struct rpc *rpc;
-    grpc_call *call;
-    int was_cancelled;
-};
-
-static void on_answered(struct rpc_tag *tag, bool ok)
-{
-    struct answer *answer = tag_owner(tag, struct answer, tag);
-    (void) ok;
-    grpc_call_unref(answer->call);
-    rpc_leave(answer->rpc, false);
-    free(answer);
-}
-
 static void refuse(struct rpc *rpc, grpc_call *call, grpc_slice method)
 {
-    struct answer *answer = calloc(1, sizeof *answer);
     char text[256];
     const size_t length = GRPC_SLICE_LENGTH(method) < 160 ? GRPC_SLICE_LENGTH(method) : 160;
-    if (!answer) {
-        grpc_call_cancel_with_status(call, GRPC_STATUS_UNIMPLEMENTED, "no such method", NULL);
-        grpc_call_unref(call);
+    struct rpc_side *side = side_begin(rpc, call, false);
+    if (!side)
         return;
-    }
     snprintf(text, sizeof text,
              "kernrigd has no method %.*s: is the client of a newer version than the daemon?",
              (int) length, (const char *) GRPC_SLICE_START_PTR(method));
-    grpc_slice details = grpc_slice_from_copied_string(text);
-    const grpc_op ops[] = {
-        { .op = GRPC_OP_SEND_INITIAL_METADATA },
-        { .op = GRPC_OP_SEND_STATUS_FROM_SERVER,
-          .data.send_status_from_server = { .status = GRPC_STATUS_UNIMPLEMENTED,
-                                            .status_details = &details } },
-        { .op = GRPC_OP_RECV_CLOSE_ON_SERVER,
-          .data.recv_close_on_server.cancelled = &answer->was_cancelled },
-    };
-    *answer = (struct answer){ .tag = { on_answered }, .rpc = rpc, .call = call };
-    rpc_enter(rpc, false);
-    if (!rpc_batch(call, ops, sizeof ops / sizeof *ops, &answer->tag))
-        on_answered(&answer->tag, false);
-    grpc_slice_unref(details);
+    side_end(side, NULL, GRPC_STATUS_UNIMPLEMENTED, text);
+    side_release(side);
 }
 
 static void on_request(struct rpc_tag *tag, bool ok);

@@ -136,6 +136,18 @@ def test_overlap_with_an_output_stays_overlap(memory: Memory) -> None:
     assert out.room == 0  # a tensor beside it must not be written over
 
 
+def test_tensors_without_elements_share_nothing(memory: Memory) -> None:
+    """Wherever they are, each may be given room of its own."""
+    base = np.zeros(8, np.float32)
+    for views in ((base[:0], base[:0]), (base[2:2], base[:0].reshape(0, 3)), (base[3:3], base)):
+        copies = [copy_of(view, is_output=True) for view in views]
+        staged(memory, *copies)
+        assert copies[0].region is not copies[1].region
+        for copy in copies:
+            assert copy.region is not None
+            assert copy.room == copy.region.size - copy.offset
+
+
 def test_interleaved_tensors_are_copied_together(memory: Memory) -> None:
     array = np.arange(16.0).reshape(4, 4)
     left, right = copy_of(array[:, :2]), copy_of(array[:, 2:], is_output=True)

@@ -22,14 +22,36 @@ from kernrig.errors import (
     DeviceError,
     DTypeError,
     InvalidArgument,
+    KernelCrashed,
     ResizeError,
 )
-from tests.fake import ADD, FakeDaemon, add
+from tests.fake import ADD, FakeDaemon, add, resize
+
+POOL = (
+    "aten::pool.out(Tensor self, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"
+)
+
+
+def pool(daemon: FakeDaemon, call: execute_pb2.Call, result: execute_pb2.CallResult) -> None:
+    """Two outputs of one shape, which must not be in one place."""
+    _, out, indices = daemon.tensors(call)
+    resize(daemon, out, 1, np.full(3, 7), result)
+    if not result.HasField("fault"):
+        resize(daemon, indices, 2, np.full(3, 9), result)
+
+
+SPOIL = "aten::spoil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
+
+
+def spoil(daemon: FakeDaemon, call: execute_pb2.Call, result: execute_pb2.CallResult) -> None:
+    """Writes to its output, and fails then."""
+    daemon.buffers.array(daemon.tensors(call)[1])[...] = 5
+    result.fault.status = KernelCrashed.status
 
 
 @pytest.fixture
 def daemon() -> FakeDaemon:
-    return FakeDaemon({ADD: add})
+    return FakeDaemon({ADD: add, POOL: pool, SPOIL: spoil})
 
 
 def call(daemon: FakeDaemon, *args: Any, **kwargs: Any) -> Any:
@@ -150,6 +172,72 @@ def test_an_output_without_elements_is_resized_silently(
         assert (out == 2).all()
         call(daemon, big, big, out=out)
     assert (daemon.memory.find(out.data_ptr()) is not None) == is_shared
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_outputs_without_elements_have_room_of_their_own(
+    daemon: FakeDaemon, is_shared: bool
+) -> None:
+    out, indices = torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
+    if is_shared:  # two views of one region, whose room only one of them may have
+        base = empty(daemon.memory, 0, torch.int64, is_zero=False)
+        out, indices = base.view(0), base.view(0)
+    daemon.registry.aten.pool.out(torch.ones(1), out=out, indices=indices)
+    assert out.tolist() == [7, 7, 7]
+    assert indices.tolist() == [9, 9, 9]
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_autograd_finds_out_that_a_saved_tensor_was_an_output(
+    daemon: FakeDaemon, is_shared: bool
+) -> None:
+    def saved() -> tuple[torch.Tensor, torch.Tensor]:
+        x = tensor(daemon.memory, torch.ones(2), None) if is_shared else torch.ones(2)
+        return x, (torch.ones(2, requires_grad=True) * x).sum()
+
+    x, y = saved()
+    call(daemon, x, x, out=x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    x, y = saved()
+    call(daemon, torch.ones(1), torch.ones(1), out=x[:1])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    x, y = saved()
+    with pytest.raises(KernelCrashed):
+        daemon.registry.aten.spoil.out(x, out=x)
+    if not is_shared:  # what a kernel that fails has written is not copied back
+        y.backward()
+        return
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    x, y = saved()
+    call(daemon, x, x, out=torch.zeros(2))  # inputs are not changed
+    y.backward()
+
+
+def test_a_pytorch_without_increment_version(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(torch.autograd.graph, "increment_version")
+    for shape in ((), (2,), (0, 3)):
+        x = torch.ones(shape)
+        call(daemon, x, x, out=x)
+        assert x._version == 1
+    with torch.no_grad():
+        wants = torch.ones(2, requires_grad=True)
+        call(daemon, wants, wants, out=wants)
+    assert wants._version == 1
+
+
+def test_inference_tensors_are_outputs_in_inference_mode_only(daemon: FakeDaemon) -> None:
+    with torch.inference_mode():
+        x = torch.ones(2)
+        call(daemon, x, x, out=x)
+    with pytest.raises(InvalidArgument, match="outside InferenceMode is not allowed"):
+        call(daemon, x, x, out=x)
+    assert x.tolist() == [2, 2]
+    call(daemon, x, x, out=torch.zeros(2))
 
 
 @pytest.mark.parametrize("is_shared", [False, True])

@@ -190,7 +190,10 @@ class Arguments:
                     output = Output(tensor, place, view, message, region)
                     if library.can_resize and offset == 0:
                         low, high = view.bounds()
-                        if high - low == region.promised:
+                        # The room is one output's: two without elements may be of one region.
+                        if high - low == region.promised and not any(
+                            [other.region is region for other in self.outputs]
+                        ):
                             message.capacity = region.size
                     self.outputs.append(output)
                 return

@@ -193,7 +193,12 @@ class Executor:
         while True:
             try:
                 reply = self._channel.execute(request, timeout)
-            except KernelTimeout as error:
+            except BaseException as error:
+                # Nobody knows how far the kernels have come.
+                for each in prepared:
+                    _wrote(each)
+                if not isinstance(error, KernelTimeout):
+                    raise
                 names = ", ".join(dict.fromkeys(each.operator._name for each in prepared))
                 raise KernelTimeout(
                     f"{names}: {error}", operator=names, limit=error.limit
@@ -229,6 +234,8 @@ class Executor:
 
             logging.getLogger("kernrig.kernel").info("%s: %s", call.operator._name, message.log)
         if message.HasField("fault"):
+            if message.kernel:
+                _wrote(call)
             result.error = self._fault(call, message)
             return result
         try:
@@ -314,6 +321,7 @@ class Executor:
         for output in call.arguments.outputs:
             if output.copy is not None:
                 copy_back(output.copy)
+            output.view.library.wrote(output.tensor)
 
     def _reshape(
         self, call: _Prepared, index: int, sizes: tuple[int, ...], strides: tuple[int, ...]
@@ -347,6 +355,13 @@ class Executor:
             output.region.promised = max(output.region.promised, size)
         if lease is not None and strides != contiguous_strides(sizes, 1):
             library.reshape(output.tensor, sizes, strides)
+
+
+def _wrote(call: _Prepared) -> None:
+    """Notes that a call that has failed may have written to its outputs, where they are."""
+    for output in call.arguments.outputs:
+        if output.copy is None:
+            output.view.library.wrote(output.tensor)
 
 
 def _name(call: _Prepared, output: Output) -> str:

@@ -142,6 +142,13 @@ class Block:
 
 
 def _key(view: View) -> tuple[Any, ...]:
+    """What is the same for equal tensors only.
+
+    A tensor without elements has no bytes that could be another's, and its address says nothing:
+    PyTorch gives 0 for all of them. Two of them may each be given room.
+    """
+    if 0 in view.sizes:
+        return (id(view),)
     return view.address, view.dtype, view.sizes, view.strides
 
 
@@ -188,13 +195,13 @@ def plan(copies: Sequence[Copy]) -> list[Block]:
     first: dict[tuple[Any, ...], int] = {}
     for i, copy in enumerate(copies):
         unite(i, first.setdefault(_key(copy.view), i))
-    regular = [_is_regular(copy.view) for copy in copies]
+    may_share = [_is_regular(copy.view) and 0 not in copy.view.sizes for copy in copies]
     bounds = [copy.view.bounds() for copy in copies]
     for i, copy in enumerate(copies):
-        if not copy.is_output or not regular[i]:
+        if not copy.is_output or not may_share[i]:
             continue
         for j, other in enumerate(copies):
-            if group[i] == group[j] or not regular[j]:
+            if group[i] == group[j] or not may_share[j]:
                 continue
             is_apart = bounds[i][1] <= bounds[j][0] or bounds[j][1] <= bounds[i][0]
             if not is_apart and _must_share(copy.view, other.view):

@@ -167,6 +167,9 @@ class Library:
         """Gives an output on ordinary memory another shape, contiguous, and memory for it."""
         raise NotImplementedError
 
+    def wrote(self, tensor: Any) -> None:
+        """Notes that an output's elements have changed, or may have, behind the library's back."""
+
 
 def _shape(sizes: Sequence[int]) -> str:
     return f"[{', '.join(str(size) for size in sizes)}]"
@@ -226,6 +229,12 @@ class _Torch(Library):
             raise Unfit(ArgumentTypeError, f"is a {kind} tensor; kernels take strided tensors")
         if not tensor.is_cpu:
             raise Unfit(DeviceError, f"is on device '{tensor.device}'; kernels run on the CPU only")
+        if is_output and tensor.is_inference() and not torch.is_inference_mode_enabled():
+            raise Unfit(
+                InvalidArgument,
+                "is an output and an inference tensor. Inplace update to inference tensor outside "
+                "InferenceMode is not allowed: clone() it to get a normal tensor",
+            )
         if tensor.is_neg():
             if is_output:
                 raise Unfit(InvalidArgument, "is an output with its negative bit set")
@@ -287,6 +296,20 @@ class _Torch(Library):
             tensor.resize_(sizes)
         except RuntimeError as error:
             raise self._cannot(tensor, sizes, error) from error
+
+    def wrote(self, tensor: Any) -> None:
+        # Autograd has to find out that what it has saved is no longer there.
+        if tensor.is_inference():
+            return  # it has no version
+        torch: Any = sys.modules["torch"]
+        increment = getattr(torch.autograd.graph, "increment_version", None)
+        if increment is not None:
+            increment(tensor)
+            return
+        # PyTorch 2.2 does not offer it. A view has its tensor's version, and one without elements
+        # is changed for nothing.
+        with torch.no_grad():
+            tensor.unsqueeze(0)[:0].zero_()
 
     def _set(self, tensor: Any, *place: Any) -> None:
         torch: Any = sys.modules["torch"]

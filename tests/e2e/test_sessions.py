@@ -353,6 +353,30 @@ def test_a_lost_embedded_daemon_is_replaced_by_the_next_get() -> None:
     assert client.communicate(timeout=30) == ("ConnectionLost\n2.0\n", "")
 
 
+def test_a_lost_embedded_daemon_whose_folder_is_gone_is_replaced_too() -> None:
+    """Somebody has cleaned up /tmp."""
+    script = """
+        import os, shutil
+        from kernrig.runtime import Runtime
+        rt = Runtime.get()
+        a = rt.tensor([1.0], "f32")
+        shutil.rmtree(os.path.dirname(rt.address.removeprefix("unix:")))
+        os.kill(rt.info.pid, 9)
+        for _ in range(2):
+            try:
+                rt.operator_registry.aten.add.out(a, a, out=a)
+            except ConnectionError as error:
+                print(type(error).__name__, "killed by signal 9" in str(error))
+        new = Runtime.get()
+        assert rt.closed and new is not rt
+        new.operator_registry.aten.add.out(a, a, out=a)
+        print(float(a[0]))
+    """
+    client = python(script, KERNRIG_ADDRESS="")
+    expected = "ConnectionLost True\nConnectionLost True\n2.0\n"
+    assert client.communicate(timeout=30) == (expected, "")
+
+
 def test_the_search_list_is_told_when_there_is_no_daemon(tmp_path: object) -> None:
     script = """
         from kernrig.runtime import Runtime

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -127,7 +128,7 @@ def test_a_daemon_that_does_not_start(
     with pytest.raises(DaemonNotFound, match=words):
         EmbeddedDaemon()
     assert len(os.listdir("/proc/self/fd")) == before
-    assert list(tmp_path.glob("kernrig-*")) == []
+    assert list(tmp_path.glob("kernrigd-*")) == []
 
 
 def test_a_daemon_that_never_gets_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +152,78 @@ def test_the_last_words_of_a_daemon(tmp_path: Path) -> None:
     daemon.stop()
 
 
+def test_last_words_that_somebody_has_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    script(tmp_path / "path/kernrigd")
+    daemon = EmbeddedDaemon()
+    shutil.rmtree(Path(daemon.address.path).parent)
+    os.kill(daemon.pid, signal.SIGKILL)
+    assert daemon.epitaph() == "kernrigd was killed by signal 9"
+    daemon.stop()
+    remove = '#!/bin/sh\nrm "${2%/s}/stderr"\nexit 3\n'
+    script(tmp_path / "path/kernrigd", remove)
+    with pytest.raises(DaemonNotFound, match="it ended; its exit status is 3"):
+        EmbeddedDaemon()
+
+
+def test_a_daemon_that_somebody_else_has_waited_for(tmp_path: Path) -> None:
+    script(tmp_path / "path/kernrigd")
+    daemon = EmbeddedDaemon()
+    os.kill(daemon.pid, signal.SIGKILL)
+    os.waitpid(daemon.pid, 0)
+    assert daemon.epitaph() == "kernrigd has ended"
+    daemon.stop()
+
+
+class Interrupt(Exception):
+    """As a signal handler may raise it."""
+
+
+class InterruptAtLine:
+    """A trace function that raises at the nth line that runs in the module.
+
+    Attributes:
+        left: lines until then.
+    """
+
+    def __init__(self, line: int) -> None:
+        self.left = line
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> object:
+        if frame.f_code.co_filename != _daemon.__file__:
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == 0:
+                sys.settrace(None)
+                raise Interrupt
+        return self
+
+
+def test_waiting_may_be_interrupted_at_any_line(tmp_path: Path) -> None:
+    """Afterwards stop() still ends it."""
+    script(tmp_path / "path/kernrigd")
+    for last in range(1, 40):
+        daemon = EmbeddedDaemon()
+        os.kill(daemon.pid, signal.SIGKILL)
+        interrupt = InterruptAtLine(last)
+        sys.settrace(interrupt)  # type: ignore[arg-type]
+        try:
+            daemon.epitaph()
+        except Interrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        daemon.stop()
+        with pytest.raises(ProcessLookupError):
+            os.kill(daemon.pid, 0)
+        if interrupt.left > 0:
+            return
+    raise AssertionError("epitaph() has more lines than this test knows")
+
+
 def test_a_daemon_that_ignores_sigterm_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,23 +244,69 @@ def test_a_long_runtime_directory_is_not_used(
     shutil.rmtree(folder)
 
 
-def test_sweeping_removes_only_what_nobody_holds(tmp_path: Path) -> None:
-    for name in ("crashed", "ended", "held", "new", "somebody-elses"):
-        folder = tmp_path / f"kernrig-{name}"
-        folder.mkdir()
-        (folder / "stderr").write_text("")
-        if name != "ended":
-            (folder / "s.lock").write_text("")
-        if name == "somebody-elses":
-            (folder / "stderr").rename(folder / "notes")
-        if name != "new":
-            os.utime(folder, (1, 1))
-    with open(tmp_path / "kernrig-held/s.lock", "rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+OURS = ("embedded-by-kernrig", "s", "s.lock", "stderr")
+
+
+def old_folder(path: Path, *names: str) -> Path:
+    path.mkdir()
+    for name in names:
+        (path / name).write_text("")
+    os.utime(path, (1, 1))
+    return path
+
+
+def test_sweeping_removes_what_daemons_have_left(tmp_path: Path) -> None:
+    old_folder(tmp_path / "kernrigd-embedded-crashed", *OURS)
+    held = old_folder(tmp_path / "kernrigd-embedded-held", *OURS)
+    new = old_folder(tmp_path / "kernrigd-embedded-new", *OURS)
+    os.utime(new)
+    with open(held / "s.lock", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         _daemon._sweep(tmp_path)
-    left = sorted(path.name for path in tmp_path.glob("kernrig-*"))
-    assert left == ["kernrig-held", "kernrig-new", "kernrig-somebody-elses"]
-    assert (tmp_path / "kernrig-somebody-elses/notes").exists()
+    assert sorted(tmp_path.iterdir()) == [held, new]
+    assert sorted(path.name for path in held.iterdir()) == list(OURS)
+
+
+def test_sweeping_touches_nothing_that_may_be_somebody_elses(tmp_path: Path) -> None:
+    prefix = "kernrigd-embedded-"
+    folders = [
+        old_folder(tmp_path / "kernrig-experiments", *OURS),
+        old_folder(tmp_path / f"{prefix}no-mark", "s", "s.lock", "stderr"),
+        old_folder(tmp_path / f"{prefix}no-lock", "embedded-by-kernrig", "s", "stderr"),
+        old_folder(tmp_path / f"{prefix}more", *OURS, "notes"),
+    ]
+    linked = old_folder(tmp_path / f"{prefix}linked", "embedded-by-kernrig", "s", "stderr")
+    (linked / "s.lock").symlink_to(tmp_path / "s.lock")
+    piped = old_folder(tmp_path / f"{prefix}piped", "embedded-by-kernrig", "s", "stderr")
+    os.mkfifo(piped / "s.lock")  # opening it would wait for a writer
+    elsewhere = old_folder(tmp_path / "elsewhere", *OURS)
+    link = tmp_path / f"{prefix}link"
+    link.symlink_to(elsewhere)
+    folders += [linked, piped, elsewhere]
+    for folder in folders:
+        os.utime(folder, (1, 1))
+    before = {folder: sorted(folder.iterdir()) for folder in folders}
+    _daemon._sweep(tmp_path)
+    assert {folder: sorted(folder.iterdir()) for folder in folders} == before
+    assert link.is_symlink()
+
+
+def test_a_folder_of_a_killed_owner_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    script(
+        tmp_path / "path/kernrigd",
+        READY.replace('open(options["--socket"]', "open(lock").replace(
+            "options =", "lock = sys.argv[2] + '.lock'\noptions ="
+        ),
+    )
+    daemon = EmbeddedDaemon()
+    folder = Path(daemon.address.path).parent
+    os.utime(folder, (1, 1))
+    _daemon._sweep(tmp_path)
+    assert not folder.exists()
+    daemon.stop()
 
 
 def test_the_parents_daemon_is_not_the_childs_to_stop(tmp_path: Path) -> None:

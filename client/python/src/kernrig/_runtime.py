@@ -273,10 +273,13 @@ class Runtime:
         if self._why:
             return error  # that it is over is known already
         text = str(error).removeprefix(f"{self._address}: ")
-        epitaph = self._daemon.epitaph() if self._daemon is not None else ""
-        if epitaph:
-            text = f"{text}: {epitaph}"
-        self._end(f"the connection was lost: {text}")
+        try:
+            epitaph = self._daemon.epitaph() if self._daemon is not None else ""
+            if epitaph:
+                text = f"{text}: {epitaph}"
+        finally:
+            # Whatever becomes of the search for a reason, or Runtime.get() would return a dead one.
+            self._end(f"the connection was lost: {text}")
         cls = SessionEnded if isinstance(error, SessionEnded) else ConnectionLost
         return cls(f"{self._address}: {text}", operator=error.operator)
 

@@ -49,9 +49,16 @@ class Connection:
             b"te": b"trailers",
         }
         block = b"".join(_header(name, value) for name, value in headers.items())
-        self.socket.sendall(_frame(_HEADERS, _END_HEADERS, stream, block))
+        self._send(_frame(_HEADERS, _END_HEADERS, stream, block))
         self._used[stream] = 0
         self._left[stream] = body
+
+    def _send(self, data: bytes) -> None:
+        """A daemon that has no memory left for a connection may close it at any moment."""
+        try:
+            self.socket.sendall(data)
+        except OSError:
+            self.is_closed = True
 
     def push(self, patience: float = 0.5) -> int:
         """Sends until all is sent, or the daemon has taken nothing for so many seconds.
@@ -75,10 +82,8 @@ class Connection:
             chunk = left[: max(room, 0)]
             if not chunk or not select.select([], [self.socket], [], 0)[1]:
                 continue
-            try:
-                self.socket.sendall(_frame(_DATA, 0, stream, chunk))
-            except (OSError, TimeoutError):
-                self.is_closed = True
+            self._send(_frame(_DATA, 0, stream, chunk))
+            if self.is_closed:
                 return False
             self._left[stream] = left[len(chunk) :]
             self._used[stream] += len(chunk)
@@ -100,8 +105,7 @@ class Connection:
             kind, flags, stream = struct.unpack_from(">BBI", self._incoming, 3)
             payload = self._incoming[9 : 9 + length]
             self._incoming = self._incoming[9 + length :]
-            with contextlib.suppress(OSError):
-                self._take(kind, flags, stream, payload)
+            self._take(kind, flags, stream, payload)
 
     def _take(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
         if kind == _WINDOW_UPDATE:
@@ -114,13 +118,14 @@ class Connection:
             for name, value in struct.iter_unpack(">HI", payload):
                 if name == 4:  # INITIAL_WINDOW_SIZE
                     self._initial = value
-            self.socket.sendall(_frame(_SETTINGS, _ACK, 0))
+            self._send(_frame(_SETTINGS, _ACK, 0))
         elif kind == _PING and not flags & _ACK:
-            self.socket.sendall(_frame(_PING, _ACK, 0, payload))
+            self._send(_frame(_PING, _ACK, 0, payload))
 
     def close(self) -> None:
         """Ends it."""
-        self.socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
 
 

@@ -6,9 +6,10 @@
  *
  *   'K' 'R' type(u8) 1(u8) length(u32)   payload of length bytes, at most LOCAL_PAYLOAD
  *
- *   BIND   16 bytes of session                      -> BOUND, or REFUSED
- *   FETCH  n times a buffer's handle (u64), n <= 64 -> FETCHED with n descriptors and n sizes
- * (u64), or REFUSED REFUSED: code (i32), then the text
+ *   BIND     16 bytes of session; the reply is BOUND, or REFUSED
+ *   FETCH    n times a buffer's handle (u64), n <= 64; the reply is FETCHED, or REFUSED
+ *   FETCHED  n times a buffer's size (u64), with n descriptors
+ *   REFUSED  an error's code (i32), then its text
  *
  * Numbers are little-endian. The first byte of a connection decides what it speaks: 'P' opens
  * HTTP/2. Anything that is not as above closes the connection. */

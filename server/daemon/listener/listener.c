@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <utlist.h>
 
+enum { PAUSE_MS = 100 }; /* after the system could not give us a connection */
+
 /* A connection from its acceptance to its end. While it has said nothing, we watch it for its
  * first byte. When gRPC has it, we watch a duplicate, only for the end: gRPC shuts a connection
  * down before it closes it, so both ends show. */
@@ -29,6 +31,8 @@ struct listener {
     int lock;
     int spare; /* given up to accept and close a connection when descriptors have run out */
     struct watch *watch;
+    struct timer *pause; /* while we do not watch for connections */
+    bool is_failing;     /* the last attempt to accept one failed: that has been logged */
     struct connection *connections;
     uint64_t n_open; /* of all kinds */
 };
@@ -135,16 +139,46 @@ static void welcome(struct listener *listener, int fd)
         drop(connection);
 }
 
-/* Out of descriptors, the connection would stay pending and wake us without end: it is accepted
- * with the spare one, and closed. */
-static void turn_away(struct listener *listener)
+static void have_spare(struct listener *listener)
 {
+    if (listener->spare < 0)
+        listener->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Out of descriptors, a connection is accepted with the spare one, and closed: who waits is told.
+ * False if there is none to spare, or somebody else was faster to take it. */
+static bool turn_away(struct listener *listener)
+{
+    if (listener->spare < 0)
+        return false;
     close(listener->spare);
+    listener->spare = -1;
     const int fd = accept4(watch_fd(listener->watch), NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0)
         close(fd);
-    listener->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    log_error("connection.no_descriptors", log_u64("open", listener->n_open));
+    have_spare(listener);
+    if (fd >= 0)
+        log_error("connection.no_descriptors", log_u64("open", listener->n_open));
+    return fd >= 0;
+}
+
+static void on_pause_over(void *cookie)
+{
+    struct listener *listener = cookie;
+    listener->pause = timer_cancel(listener->pause);
+    have_spare(listener);
+    watch_set_events(listener->watch, UV_READABLE);
+}
+
+/* A connection that cannot be accepted stays pending and would wake us without end. */
+static void pause_accepting(struct listener *listener, int error)
+{
+    if (!listener->is_failing)
+        log_error("connection.accept", log_text("error", strerror(error)));
+    listener->is_failing = true;
+    listener->pause = loop_timer(listener->loop, PAUSE_MS, on_pause_over, listener);
+    if (listener->pause)
+        watch_set_events(listener->watch, 0);
 }
 
 static void on_connect(void *cookie, int events, int error)
@@ -154,15 +188,18 @@ static void on_connect(void *cookie, int events, int error)
     (void) error;
     for (;;) {
         const int fd = accept4(watch_fd(listener->watch), NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && errno == EINTR)
+        const int failure = fd < 0 ? errno : 0;
+        if (failure == EINTR || failure == ECONNABORTED)
             continue;
-        if (fd < 0) {
-            if (errno == EMFILE || errno == ENFILE)
-                turn_away(listener);
-            else if (errno != EAGAIN && errno != ECONNABORTED)
-                log_error("connection.accept", log_text("error", strerror(errno)));
+        if (failure == EAGAIN)
+            return;
+        if (failure) {
+            const bool is_short = failure == EMFILE || failure == ENFILE;
+            if (!is_short || !turn_away(listener))
+                pause_accepting(listener, failure);
             return;
         }
+        listener->is_failing = false;
         welcome(listener, fd);
     }
 }
@@ -194,7 +231,8 @@ int listener_open(struct loop *loop, const struct listener_options *options,
     }
     listener->options.path = path;
     listener->lock = steal_fd(&lock);
-    listener->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    listener->spare = -1;
+    have_spare(listener);
     *ret = listener;
     return 0;
 }
@@ -205,11 +243,13 @@ struct listener *listener_close(struct listener *listener)
         return NULL;
     struct connection *connection, *next;
     listener->watch = watch_close(listener->watch);
+    listener->pause = timer_cancel(listener->pause);
     DL_FOREACH_SAFE (listener->connections, connection, next)
         drop(connection);
     listener_unlink(listener->path);
     close(listener->lock);
-    close(listener->spare);
+    if (listener->spare >= 0)
+        close(listener->spare);
     free(listener->path);
     free(listener);
     return NULL;

@@ -6,8 +6,10 @@ Where a test elsewhere reaches a limit, the table at the end says which.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
+import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -282,6 +284,44 @@ def test_decoded_bytes(start_daemon: Start) -> None:
         with pytest.raises(grpc.RpcError) as info:
             stub.execute(session, *[execute_pb2.Call(operator="x" * 100)] * 100)
         assert "'decoded_bytes' of 20000" in raw.details(info.value)
+
+
+def test_calls_that_have_run_are_answered(start_daemon: Start) -> None:
+    """Wherever the memory of a request ends: a call that has written its output is no refusal."""
+    daemon = start_daemon("--limit", "decoded_bytes=20000")
+    with raw.bound_session(daemon.socket) as (stub, session, connection):
+        (handle,) = stub.create(session, 4096)
+        fetch = raw.message(raw.FETCH, struct.pack("<Q", handle))
+        _, _, (fd,) = raw.exchange(connection, fetch)
+        with mmap.mmap(fd, 4096) as memory:
+            os.close(fd)
+            floats = np.frombuffer(memory, np.float32)
+            floats[0] = 1
+            seen = set()
+            for n_calls in range(1, 40):
+                for length in range(0, 400, 16):  # moves the end in small steps
+                    floats[16:] = 0
+                    calls = [
+                        raw.add(*[raw.tensor(handle, 1, offset=4 * o) for o in (0, 0, 16 + n)])
+                        for n in range(n_calls)
+                    ]
+                    calls[-1].provider = "x" * length
+                    try:
+                        results = stub.execute(session, *calls)
+                    except grpc.RpcError as error:
+                        assert "memory" in raw.details(error) or "decode" in raw.details(error)
+                        assert not floats[16:].any()
+                        seen.add("refused")
+                        continue
+                    assert len(results) == n_calls
+                    for n, result in enumerate(results):
+                        if not result.HasField("fault"):
+                            assert floats[16 + n] == 2
+                            seen.add("ran")
+                        else:
+                            seen.add("fault")
+            assert seen == {"refused", "ran", "fault"}
+            del floats
 
 
 def test_tensors_items_frames_and_timeouts(start_daemon: Start) -> None:

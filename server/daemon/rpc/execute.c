@@ -10,33 +10,45 @@ struct work {
     struct call_request *requests;
 };
 
+static int put_results(const struct work *work, const struct call_result *results, uint32_t n,
+                       kr_arena *arena, Kernrig__V1__ExecuteResponse *ret, kr_error *err)
+{
+    Kernrig__V1__CallResult **list = kr_arena_array(arena, n, sizeof *list);
+    bool fits = list != NULL;
+    for (uint32_t i = 0; fits && i < n; i++) {
+        list[i] = codec_put_result(&results[i], work->requests[i].operator_, arena);
+        fits = list[i] != NULL;
+    }
+    if (!fits)
+        return kr_error_set(err, KR_CODE_SYSTEM, "no memory for the results of %u calls", n);
+    ret->results = list;
+    ret->n_results = n;
+    return 0;
+}
+
+/* The calls have run, and what they have written cannot be taken back: their outcomes must not
+ * depend on the room that the request has left in its arena. So the reply has one of its own,
+ * without a limit, since a result is no larger than its call. */
 static void done(void *cookie, const kr_error *refusal, const struct call_result *results,
                  uint32_t n)
 {
     struct rpc_call *call = cookie;
     struct work *work = call->work;
     Kernrig__V1__ExecuteResponse reply = KERNRIG__V1__EXECUTE_RESPONSE__INIT;
+    kr_arena arena;
     kr_error err;
     work->execution = NULL;
     if (refusal) {
         call_refuse(call, refusal);
         return;
     }
-    reply.results = kr_arena_array(&call->arena, n, sizeof *reply.results);
-    while (reply.results && reply.n_results < n) {
-        Kernrig__V1__CallResult *result = codec_put_result(
-            &results[reply.n_results], work->requests[reply.n_results].operator_, &call->arena);
-        if (!result)
-            break;
-        reply.results[reply.n_results++] = result;
-    }
-    if (!reply.results || reply.n_results < n) {
-        kr_error_set(&err, KR_CODE_LIMIT, "the results of %u calls take too much memory", n);
-        call_refuse(call, &err);
-        return;
-    }
     reply.generation = kr_registry_generation(service_registry(call->rpc->options.service));
-    call_reply(call, &reply.base);
+    kr_arena_init(&arena, SIZE_MAX);
+    if (put_results(work, results, n, &arena, &reply, &err) < 0)
+        call_refuse(call, &err);
+    else
+        call_reply(call, &reply.base);
+    kr_arena_done(&arena);
 }
 
 static int prepare(struct rpc_call *call, const Kernrig__V1__ExecuteRequest *request, kr_error *err)

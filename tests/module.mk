@@ -25,11 +25,14 @@ $(B)/tests/unit/kernels/%: $(B)/obj/tests/unit/kernels/%.o $(KERNEL_TEST_HOST) \
 	@echo "  LINK  $@"
 	@$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -lm
 
+# Those that include no_memory.h.
+WITHOUT_MEMORY := buffers/test_buffers session/test_session worker/test_mappings
+$(WITHOUT_MEMORY:%=$(B)/tests/unit/server/%): WRAPPED := -Wl,--wrap=malloc,--wrap=calloc
 SERVER_TEST_HELPERS := $(patsubst %.c,$(B)/obj/%.o,$(filter tests/unit/server/%,$(UNIT_HELPERS)))
 $(B)/tests/unit/server/%: $(B)/obj/tests/unit/server/%.o $(SERVER_TEST_HELPERS) $(SERVER_ARCHIVES)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lcmocka -ldl
+	@$(CC) $(LDFLAGS_ALL) -o $@ $^ $(DAEMON_LIBS) -lcmocka -ldl $(WRAPPED)
 
 # ---- Kernels for the tests: those that misbehave, and those that use every part of the ABI -------------------------------------------
 # They are built as a user would build them, without sanitizers: what they do must reach the worker.

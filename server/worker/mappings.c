@@ -53,6 +53,11 @@ int mappings_add(struct mappings *mappings, const struct wire_map *map, int fd, 
     *mapping =
         (struct mapping){ .key = { map->buffer, map->writable }, .base = base, .size = map->size };
     HASH_ADD(hh, mappings->table, key, sizeof mapping->key, mapping);
+    if (!table_has(mapping)) {
+        munmap(base, whole);
+        free(mapping);
+        return kr_error_set(err, KR_CODE_MEMORY, "no memory for a mapping");
+    }
     return 0;
 }
 

@@ -43,6 +43,15 @@ static struct account *account_of(struct buffers *buffers, uint64_t owner)
     return account;
 }
 
+static void free_if_empty(struct buffers *buffers, struct account *account)
+{
+    if (account->n_buffers > 0)
+        return;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it does not follow uthash's links */
+    HASH_DEL(buffers->accounts, account);
+    free(account);
+}
+
 static void destroy(struct buffers *buffers, struct entry *entry)
 {
     struct account *account = entry->account;
@@ -51,11 +60,8 @@ static void destroy(struct buffers *buffers, struct entry *entry)
     HASH_DEL(buffers->by_handle, entry);
     buffers->bytes -= entry->buffer.size;
     account->bytes -= entry->buffer.size;
-    if (--account->n_buffers == 0) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-        HASH_DEL(buffers->accounts, account);
-        free(account);
-    }
+    account->n_buffers--;
+    free_if_empty(buffers, account);
     close(entry->buffer.fd);
     free(entry);
 }
@@ -133,18 +139,25 @@ int buffer_create(struct buffers *buffers, uint64_t owner, uint64_t size, struct
     if (!entry || (!account && !fresh))
         return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a buffer");
     if (fresh) {
+        fresh->owner = owner;
+        HASH_ADD(hh, buffers->accounts, owner, sizeof fresh->owner, fresh);
+        if (!table_has(fresh))
+            return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a buffer");
         account = steal_pointer(&fresh);
-        account->owner = owner;
-        HASH_ADD(hh, buffers->accounts, owner, sizeof account->owner, account);
     }
-    entry->buffer = (struct buffer){
-        .handle = ++buffers->last_handle, .owner = owner, .size = whole, .fd = steal_fd(&fd)
-    };
+    entry->buffer.handle = ++buffers->last_handle;
+    HASH_ADD(hh, buffers->by_handle, buffer.handle, sizeof entry->buffer.handle, entry);
+    if (!table_has(entry)) {
+        free_if_empty(buffers, account);
+        return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a buffer");
+    }
+    entry->buffer.owner = owner;
+    entry->buffer.size = whole;
+    entry->buffer.fd = steal_fd(&fd);
     entry->account = account;
     account->n_buffers++;
     account->bytes += whole;
     buffers->bytes += whole;
-    HASH_ADD(hh, buffers->by_handle, buffer.handle, sizeof entry->buffer.handle, entry);
     *ret = &steal_pointer(&entry)->buffer;
     return 0;
 }

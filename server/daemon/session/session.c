@@ -77,6 +77,11 @@ int session_open(struct sessions *sessions, uid_t uid, pid_t pid, struct session
         return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a session");
     }
     HASH_ADD(hh, sessions->by_token, session.token, SESSION_TOKEN, entry);
+    if (!table_has(entry)) {
+        timer_cancel(entry->unbound);
+        free(entry);
+        return kr_error_set(err, KR_CODE_SYSTEM, "no memory for a session");
+    }
     *ret = &entry->session;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "cmocka_all.h"
 
 #include "buffers/buffers.h"
+#include "no_memory.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -154,6 +155,32 @@ static void all_of_an_owner_go_and_nobody_else_s(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean)
+/* At each of its allocations: the buffer, its owner's account, and two tables. */
+static void a_buffer_without_memory_is_refused_whole(void **state)
+{
+    kr_error err;
+    (void) state;
+    const int before = dup(0);
+    close(before);
+    for (int n = 0;; n++) {
+        struct buffer *buffer = NULL;
+        allocations_left = n;
+        const int r = buffer_create(buffers, 1, 4096, &buffer, &err);
+        allocations_left = -1;
+        if (r == 0) {
+            assert_int_equal(n, 6);
+            assert_ptr_equal(buffer_find(buffers, 1, buffer->handle, &err), buffer);
+            buffer_release(buffers, buffer);
+            break;
+        }
+        assert_int_equal(r, KR_CODE_SYSTEM);
+        assert_null(buffer);
+    }
+    const int after = dup(0);
+    close(after);
+    assert_int_equal(before, after);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +191,7 @@ int main(void)
         TEST(a_buffer_in_use_goes_with_its_last_user),
         TEST(each_limit_is_reached_and_named),
         TEST(all_of_an_owner_go_and_nobody_else_s),
+        TEST(a_buffer_without_memory_is_refused_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

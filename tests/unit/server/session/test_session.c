@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmocka_all.h"
 
+#include "no_memory.h"
 #include "session/session.h"
 
 #include <string.h>
@@ -108,6 +109,22 @@ static void the_limit_is_reached_and_named(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean)
+static void a_session_without_memory_is_refused_whole(void **state)
+{
+    struct session *session = NULL;
+    kr_error err;
+    (void) state;
+    for (int n = 0; n < 4; n++) {
+        allocations_left = n;
+        const int r = session_open(sessions, 1000, 17, &session, &err);
+        allocations_left = -1;
+        assert_int_equal(r, KR_CODE_SYSTEM);
+        assert_int_equal(sessions_count(sessions), 0);
+    }
+    open_one();
+    assert_int_equal(sessions_count(sessions), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +132,7 @@ int main(void)
         TEST(a_session_that_nobody_binds_ends),
         TEST(it_is_bound_once_and_by_its_own_user),
         TEST(the_limit_is_reached_and_named),
+        TEST(a_session_without_memory_is_refused_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

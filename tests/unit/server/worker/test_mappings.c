@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmocka_all.h"
 
+#include "no_memory.h"
 #include "worker/mappings.h"
 
 #include <setjmp.h>
@@ -121,6 +122,23 @@ static void an_input_cannot_be_written(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean)
+static void a_mapping_without_memory_is_refused_whole(void **state)
+{
+    const struct wire_map map = { .buffer = 1, .size = 8192 };
+    kr_error err;
+    uint64_t size;
+    (void) state;
+    for (int n = 0; n < 3; n++) {
+        allocations_left = n;
+        const int r = mappings_add(mappings, &map, fd, &err);
+        allocations_left = -1;
+        assert_int_equal(r, KR_CODE_MEMORY);
+        assert_null(mappings_find(mappings, 1, false, &size));
+    }
+    add(1, false);
+    assert_non_null(mappings_find(mappings, 1, false, &size));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +148,7 @@ int main(void)
         TEST(what_is_removed_is_gone),
         TEST(guards_stand_on_both_sides),
         TEST(an_input_cannot_be_written),
+        TEST(a_mapping_without_memory_is_refused_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,16 @@ class Stub:
         call = self._channel.unary_unary(path, as_it_is, as_it_is)
         return bytes(call(data, timeout=timeout))
 
+    def begin(self, name: str, data: bytes) -> Any:
+        """Begins a call of a method, whose future this is."""
+        path = f"/kernrig.v1.Kernrig/{name}"
+        return self._channel.unary_unary(path, as_it_is, as_it_is).future(data)
+
+    def watch_health(self) -> Any:
+        """Begins a stream, of health's Watch: an iterator of what it says, which can be cancelled."""
+        path = "/grpc.health.v1.Health/Watch"
+        return self._channel.unary_stream(path, as_it_is, as_it_is)(b"")
+
     def _call(self, name: str, request: Any, reply: Any, timeout: float = 20) -> Any:
         return reply.FromString(self.raw(name, request.SerializeToString(), timeout))
 

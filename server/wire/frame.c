@@ -107,9 +107,10 @@ int wire_recv(int socket, int flags, uint8_t *buffer, struct wire_frame *ret, bo
     }
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || n < (ssize_t) sizeof ret->type) {
         wire_frame_done(ret);
-        return kr_error_set(err, KR_CODE_MALFORMED,
-                            "a frame is empty or cut: at most %d bytes and %d descriptors are taken",
-                            WIRE_FRAME_MAX, WIRE_FDS_MAX);
+        return kr_error_set(
+            err, KR_CODE_MALFORMED,
+            "a frame is empty or cut: at most %d bytes and %d descriptors are taken",
+            WIRE_FRAME_MAX, WIRE_FDS_MAX);
     }
     memcpy(&ret->type, buffer, sizeof ret->type);
     ret->body = (struct wire_reader){ .next = buffer + sizeof ret->type, .end = buffer + n };

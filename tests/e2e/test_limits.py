@@ -89,7 +89,7 @@ def test_buffers_leave_descriptors_for_others(
         patch.setenv("KERNRIG_DAEMON", str(few))
         daemon = start_daemon()
     with raw.bound_session(daemon.socket) as (stub, session, _):
-        made = []
+        made: list[int] = []
         with pytest.raises(grpc.RpcError) as info:
             while len(made) < 400:
                 made += stub.create(session, 1)
@@ -201,11 +201,8 @@ def test_one_client_does_not_lock_out_others(start_daemon: Start) -> None:
                 timeout_us=60_000_000,
             )
             request = execute_pb2.ExecuteRequest(session=session, calls=[call])
-            execute = stub._channel.unary_unary(
-                "/kernrig.v1.Kernrig/Execute", raw.as_it_is, raw.as_it_is
-            )
             data = request.SerializeToString()
-            waiting += [execute.future(data) for _ in range(60)]
+            waiting += [stub.begin("Execute", data) for _ in range(60)]
         wait_until(lambda: any(future.done() for future in waiting), "the places to be taken")
         with pytest.raises(grpc.RpcError, match="'rpcs' is 64"):
             one.server_info()
@@ -220,31 +217,28 @@ def test_one_client_does_not_lock_out_others(start_daemon: Start) -> None:
 def test_streams(start_daemon: Start) -> None:
     """Each connection has its own; they take no RPC's place."""
     daemon = start_daemon("--limit", "streams=2", "--limit", "rpcs=1")
-    path = "/grpc.health.v1.Health/Watch"
     with raw.stub(daemon.socket) as stub, raw.stub(daemon.socket) as other:
         watches = []
-        for channel in (stub._channel, other._channel):
-            watch = channel.unary_stream(path, raw.as_it_is, raw.as_it_is)
+        for each in (stub, other):
             for _ in range(2):
-                watches.append(watch(b""))
+                watches.append(each.watch_health())
                 assert next(watches[-1]) == b"\x08\x01"  # SERVING
             with pytest.raises(grpc.RpcError) as info:
-                next(watch(b""))
+                next(each.watch_health())
             assert info.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
             assert "the limit 'streams' is 2" in raw.details(info.value)
         stub.server_info()
-        for each in watches:
-            each.cancel()
-        again = stub._channel.unary_stream(path, raw.as_it_is, raw.as_it_is)
+        for watch in watches:
+            watch.cancel()
 
         def is_taken() -> bool:
-            call = again(b"")
+            watch = stub.watch_health()
             try:
-                return bool(next(call))
+                return bool(next(watch))
             except grpc.RpcError:
                 return False
             finally:
-                call.cancel()
+                watch.cancel()
 
         wait_until(is_taken, "the streams to be over")
 

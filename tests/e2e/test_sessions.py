@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -196,6 +199,17 @@ def test_a_closed_runtime_says_so(daemon: Daemon) -> None:
     with pytest.raises(errors.KernrigError, match="closed"):
         rt.empty(1, "f32")
     np.testing.assert_array_equal(a, [0, 0])  # memory that somebody holds stays
+
+
+def test_a_runtime_cannot_be_copied(daemon: Daemon) -> None:
+    """A copy would end the session of the original when it goes."""
+    with daemon.connect() as rt:
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=r"pass its address.*Runtime.connect\(address\)"):
+                make(rt)
+        gc.collect()
+        a = rt.zeros(2, "f32")
+        assert copy.deepcopy(rt.operator_registry.aten.add.out)(a, 1, out=a).tolist() == [1, 1]
 
 
 def test_eight_threads_share_a_runtime(runtime: Runtime) -> None:

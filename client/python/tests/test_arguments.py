@@ -47,9 +47,10 @@ def one(memory: Memory, value: Any) -> execute_pb2.Argument:
 
 def shared(memory: Memory, *shape: int) -> np.ndarray[Any, Any]:
     size = 4 * math.prod(shape)
-    (region,) = memory.allocate([size])
+    (lease,) = memory.allocate([size])
+    lease.region.promised = size
     strides = np.zeros(shape, np.float32).strides
-    array: np.ndarray[Any, Any] = NUMPY.make(memory.lease(region, size), 6, shape, strides)
+    array: np.ndarray[Any, Any] = NUMPY.make(lease, 6, shape, strides)
     return array
 
 

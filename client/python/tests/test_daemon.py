@@ -9,13 +9,13 @@ import shutil
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 from kernrig import _daemon
 from kernrig._daemon import EmbeddedDaemon, find
 from kernrig.errors import DaemonNotFound
+from tests.interrupt import interrupted_at
 
 # Says that it is ready, and waits for SIGTERM.
 READY = f"""#!{sys.executable} -S
@@ -177,49 +177,17 @@ def test_a_daemon_that_somebody_else_has_waited_for(tmp_path: Path) -> None:
     daemon.stop()
 
 
-class Interrupt(Exception):
-    """As a signal handler may raise it."""
-
-
-class InterruptAtLine:
-    """A trace function that raises at the nth line that runs in the module.
-
-    Attributes:
-        left: lines until then.
-    """
-
-    def __init__(self, line: int) -> None:
-        self.left = line
-
-    def __call__(self, frame: FrameType, event: str, argument: object) -> object:
-        if frame.f_code.co_filename != _daemon.__file__:
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                sys.settrace(None)
-                raise Interrupt
-        return self
-
-
 def test_waiting_may_be_interrupted_at_any_line(tmp_path: Path) -> None:
     """Afterwards stop() still ends it."""
     script(tmp_path / "path/kernrigd")
     for last in range(1, 40):
         daemon = EmbeddedDaemon()
         os.kill(daemon.pid, signal.SIGKILL)
-        interrupt = InterruptAtLine(last)
-        sys.settrace(interrupt)  # type: ignore[arg-type]
-        try:
-            daemon.epitaph()
-        except Interrupt:
-            pass
-        finally:
-            sys.settrace(None)
+        has_so_many = interrupted_at(last, daemon.epitaph, _daemon)
         daemon.stop()
         with pytest.raises(ProcessLookupError):
             os.kill(daemon.pid, 0)
-        if interrupt.left > 0:
+        if not has_so_many:
             return
     raise AssertionError("epitaph() has more lines than this test knows")
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ KNOWN = [
     "aten::_softmax.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "quantized::add(Tensor self) -> Tensor",
 ]
+AND = "aten::__and__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"
 DEFAULT = "aten::relu_(Tensor(a!) self) -> Tensor(a!)"
 
 
@@ -213,3 +216,26 @@ def test_a_packet_chooses_by_its_arguments() -> None:
         daemon.registry.aten.add(one, "x", out=one)
     assert ADD in str(caught.value)
     assert SCALAR in str(caught.value)
+
+
+def test_operators_that_are_called_as_methods_of_python() -> None:
+    registry = FakeDaemon(
+        {ADD: add, AND: add}, ["aten::__or__.out(Tensor self) -> Tensor"]
+    ).registry
+    operator = getattr(registry.aten.__and__, "Scalar_out")  # noqa: B009  (as getattr finds it)
+    assert operator is registry.get_kernel("aten::__and__.Scalar_out")
+    with pytest.raises(MissingKernelAttribute, match="has no kernel"):
+        registry.aten.__or__  # noqa: B018
+    for each in (registry, registry.aten, registry.aten.add, operator):
+        for name in ("__wrapped__", "__len__", "__array_interface__", "__and"):
+            assert not hasattr(each, name)
+
+
+def test_copies_are_the_same_and_go_nowhere_else(daemon: FakeDaemon) -> None:
+    registry = daemon.registry
+    operator = registry.aten.add.out
+    for each in (registry, registry.aten, registry.aten.add, operator):
+        assert copy.copy(each) is each
+        assert copy.deepcopy([each])[0] is each
+        with pytest.raises(TypeError, match=r"belongs to a session.*get_kernel\("):
+            pickle.dumps(each)

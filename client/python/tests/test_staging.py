@@ -204,7 +204,7 @@ def test_memory_is_given_back_but_not_used_again_if_a_kernel_may_write(memory: M
         assert region is not None
         staging.close(is_over)
         (again,) = memory.allocate([32])
-        assert (again is region) == is_over
+        assert (again.region is region) == is_over
 
 
 def cut(random: np.random.Generator, size: int) -> slice:

@@ -166,8 +166,9 @@ def test_dense_strides_keep_the_order_of_dims(array: Any, strides: tuple[int, ..
 
 
 def test_tensors_on_shared_memory(memory: Memory) -> None:
-    (region,) = memory.allocate([96])
-    array = NUMPY.make(memory.lease(region, 96), 6, (2, 3, 4), (48, 16, 4))
+    (lease,) = memory.allocate([96])
+    region = lease.region
+    array = NUMPY.make(lease, 6, (2, 3, 4), (48, 16, 4))
     assert isinstance(array, np.ndarray)
     assert (array.shape, array.dtype) == ((2, 3, 4), np.float32)
     assert array.ctypes.data == region.address
@@ -176,8 +177,9 @@ def test_tensors_on_shared_memory(memory: Memory) -> None:
 
 
 def test_a_growing_output_has_no_elements_at_first(memory: Memory) -> None:
-    (region,) = memory.allocate([0])
-    growing = Growing(memory.lease(region, 0), 4)
+    (lease,) = memory.allocate([0])
+    region = lease.region
+    growing = Growing(lease, 4)
     seen = view(growing, is_output=True)
     assert (seen.sizes, seen.address, seen.dtype) == ((0,), region.address, 4)
     assert element_strides(seen.strides, seen.itemsize) is not None

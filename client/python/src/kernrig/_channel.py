@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from threading import get_ident, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 # gRPC's core writes a line to stderr when the process forks while another thread is in a call. It
@@ -24,6 +25,7 @@ else:
     del os.environ["GRPC_VERBOSITY"]
 
 from kernrig._address import Address
+from kernrig._helper import Helper
 from kernrig._proto import (
     buffer_pb2,
     execute_pb2,
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
 PATIENCE = 10.0
 # Seconds that the daemon's own word about a time limit has to arrive.
 GRACE = 0.5
+# Seconds that another thread waits for the lock of the main thread's channel, to close it.
+_CLOSE_SECONDS = 1.0
 
 _OPTIONS: list[tuple[str, int]] = [
     # grpcio would send even a Unix socket's traffic to a proxy named in the environment.
@@ -78,62 +82,74 @@ _BY_CODE: dict[Any, type[KernrigError]] = {
 _Reply = TypeVar("_Reply", bound="Message")
 
 
+class _Stubs:
+    """A gRPC channel, and the RPCs on it."""
+
+    def __init__(self, address: Address) -> None:
+        self.channel = grpc.insecure_channel(f"unix:{address.path}", options=_OPTIONS)
+        self.server_info = self._method("ServerInfo", server_pb2.ServerInfoResponse)
+        self.open_session = self._method("OpenSession", session_pb2.OpenSessionResponse)
+        self.list_operators = self._method("ListOperators", operator_pb2.ListOperatorsResponse)
+        self.create_buffer = self._method("CreateBuffer", buffer_pb2.CreateBufferResponse)
+        self.free_buffers = self._method("FreeBuffers", buffer_pb2.FreeBuffersResponse)
+        self.execute = self._method("Execute", execute_pb2.ExecuteResponse)
+
+    def _method(self, name: str, reply: type[_Reply]) -> Callable[..., _Reply]:
+        # grpcio would take an exception of a signal handler for one of the serializer, and swallow
+        # it: so it is given bytes.
+        method = self.channel.unary_unary(f"/kernrig.v1.Kernrig/{name}", None, None)
+
+        def ask(request: Message, timeout: float) -> _Reply:
+            return reply.FromString(method(request.SerializeToString(), timeout=timeout))
+
+        return ask
+
+
 class Channel:
-    """A gRPC channel to one daemon. Thread-safe."""
+    """The gRPC half of a session. Thread-safe.
+
+    The main thread has a connection of its own. It runs signal handlers, which may raise, and where
+    one does so at the wrong moment, grpcio leaves a lock of that channel in the main thread's hands
+    for ever. It may take it again, nobody else could.
+    """
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._channel = grpc.insecure_channel(f"unix:{address.path}", options=_OPTIONS)
-        self._server_info = self._method(
-            "ServerInfo", server_pb2.ServerInfoRequest, server_pb2.ServerInfoResponse
-        )
-        self._open_session = self._method(
-            "OpenSession", session_pb2.OpenSessionRequest, session_pb2.OpenSessionResponse
-        )
-        self._list_operators = self._method(
-            "ListOperators", operator_pb2.ListOperatorsRequest, operator_pb2.ListOperatorsResponse
-        )
-        self._create_buffer = self._method(
-            "CreateBuffer", buffer_pb2.CreateBufferRequest, buffer_pb2.CreateBufferResponse
-        )
-        self._free_buffers = self._method(
-            "FreeBuffers", buffer_pb2.FreeBuffersRequest, buffer_pb2.FreeBuffersResponse
-        )
-        self._execute = self._method(
-            "Execute", execute_pb2.ExecuteRequest, execute_pb2.ExecuteResponse
-        )
+        self._is_closed = False
+        self._opened: dict[bool, _Stubs] = {}  # by whether they are the main thread's
 
-    def _method(self, name: str, request: Any, reply: type[_Reply]) -> Callable[..., _Reply]:
-        method: Callable[..., _Reply] = self._channel.unary_unary(
-            f"/kernrig.v1.Kernrig/{name}",
-            request_serializer=request.SerializeToString,
-            response_deserializer=reply.FromString,
-        )
-        return method
+    def _stubs(self) -> _Stubs:
+        is_main = get_ident() == main_thread().ident
+        found = self._opened.get(is_main)
+        if self._is_closed:
+            raise self._closed()
+        return found or self._opened.setdefault(is_main, _Stubs(self._address))
 
     def server_info(self) -> server_pb2.ServerInfoResponse:
         """Asks the daemon who it is."""
-        return self._ask(self._server_info, server_pb2.ServerInfoRequest())
+        return self._ask(self._stubs().server_info, server_pb2.ServerInfoRequest())
 
     def open_session(self, client: str) -> bytes:
         """Opens a session; its secret."""
-        reply = self._ask(self._open_session, session_pb2.OpenSessionRequest(client=client))
+        request = session_pb2.OpenSessionRequest(client=client)
+        reply = self._ask(self._stubs().open_session, request)
         return bytes(reply.session)
 
     def list_operators(self, session: bytes) -> operator_pb2.ListOperatorsResponse:
         """Asks for all operators and kernels."""
-        return self._ask(self._list_operators, operator_pb2.ListOperatorsRequest(session=session))
+        request = operator_pb2.ListOperatorsRequest(session=session)
+        return self._ask(self._stubs().list_operators, request)
 
     def create_buffers(self, session: bytes, sizes: Sequence[int]) -> list[tuple[int, int]]:
         """Makes buffers of so many bytes; their handles and true sizes."""
         request = buffer_pb2.CreateBufferRequest(session=session, sizes=sizes)
-        reply = self._ask(self._create_buffer, request)
+        reply = self._ask(self._stubs().create_buffer, request)
         return [(made.buffer, made.size) for made in reply.buffers]
 
     def free_buffers(self, session: bytes, handles: Sequence[int]) -> None:
         """Gives buffers back."""
         request = buffer_pb2.FreeBuffersRequest(session=session, buffers=handles)
-        self._ask(self._free_buffers, request)
+        self._ask(self._stubs().free_buffers, request)
 
     def execute(
         self, request: execute_pb2.ExecuteRequest, timeout: float
@@ -143,15 +159,22 @@ class Channel:
         When this thread is interrupted, the calls are cancelled, and their kernel with them.
         """
         try:
-            return self._execute(request, timeout=timeout + GRACE)
+            return self._stubs().execute(request, timeout=timeout + GRACE)
         except grpc.RpcError as error:
             raise self._translate(error, timeout) from None
         except ValueError as error:
             raise self._closed() from error
 
     def close(self) -> None:
-        """Ends all RPCs."""
-        self._channel.close()
+        """Ends all RPCs. May be called again."""
+        self._is_closed = True
+        for is_main, stubs in list(self._opened.items()):
+            if is_main and get_ident() != main_thread().ident:
+                closer = Helper()
+                closer.tell(stubs.channel.close)
+                closer.wait(_CLOSE_SECONDS)
+            else:
+                stubs.channel.close()
 
     def _ask(self, method: Callable[..., _Reply], request: Any) -> _Reply:
         try:

@@ -196,7 +196,7 @@ class Executor:
             except BaseException as error:
                 # Nobody knows how far the kernels have come.
                 for each in prepared:
-                    _wrote(each)
+                    _wrote(each, is_over=False)
                 if not isinstance(error, KernelTimeout):
                     raise
                 names = ", ".join(dict.fromkeys(each.operator._name for each in prepared))
@@ -234,9 +234,9 @@ class Executor:
 
             logging.getLogger("kernrig.kernel").info("%s: %s", call.operator._name, message.log)
         if message.HasField("fault"):
-            if message.kernel:
-                _wrote(call)
             result.error = self._fault(call, message)
+            if message.kernel:
+                _wrote(call, is_over=not isinstance(result.error, KernelError))
             return result
         try:
             self._take_outputs(call, message.outputs)
@@ -297,8 +297,10 @@ class Executor:
             message.capacity = output.region.size
             return True
         else:
-            (region,) = self._memory.allocate([size])
-            call.moves[index] = self._memory.lease(region, size)
+            (lease,) = self._memory.allocate([size])
+            region = lease.region
+            region.promised = size
+            call.moves[index] = lease
             message.buffer, message.offset, message.capacity = region.handle, 0, region.size
         # What it held is given up, as resize_ does. Its old sizes may be larger than the new place.
         output.is_emptied = True
@@ -357,11 +359,19 @@ class Executor:
             library.reshape(output.tensor, sizes, strides)
 
 
-def _wrote(call: _Prepared) -> None:
-    """Notes that a call that has failed may have written to its outputs, where they are."""
+def _wrote(call: _Prepared, is_over: bool) -> None:
+    """Notes that a call that has failed may have written to its outputs, where they are.
+
+    If it is not over for certain, it may even write to what is made in their place.
+    """
     for output in call.arguments.outputs:
         if output.copy is None:
+            if output.region is not None and not is_over:
+                output.region.is_exposed = True
             output.view.library.wrote(output.tensor)
+    if not is_over:
+        for lease in call.moves.values():
+            lease.region.is_exposed = True
 
 
 def _name(call: _Prepared, output: Output) -> str:

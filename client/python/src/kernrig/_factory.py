@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernrig import _dtypes
-from kernrig._memory import Memory
+from kernrig._memory import Lease, Memory
 from kernrig._staging import Copy, copy_in
 from kernrig._tensors import (
     NUMPY,
@@ -75,15 +75,22 @@ def _bytes(sizes: tuple[int, ...], dtype: int) -> int:
     return size
 
 
+def _lease(memory: Memory, size: int) -> Lease:
+    """Shared memory for a tensor of so many bytes."""
+    (lease,) = memory.allocate([size])
+    lease.region.promised = size
+    return lease
+
+
 def empty(memory: Memory, shape: int | Iterable[int], dtype: Any, is_zero: bool) -> Any:
     """A contiguous tensor; see Runtime.empty."""
     library, number = _wanted(dtype)
     sizes = _sizes(shape)
     size = _bytes(sizes, number)
-    (region,) = memory.allocate([size])
+    lease = _lease(memory, size)
+    region = lease.region
     if is_zero and region.is_used:
         ctypes.memset(region.address, 0, region.size)
-    lease = memory.lease(region, size)
     return library.make(lease, number, sizes, contiguous_strides(sizes, _dtypes.SIZES[number]))
 
 
@@ -110,11 +117,9 @@ def tensor(memory: Memory, data: Any, dtype: Any) -> Any:
         view = source.view(data, False)
     except Unfit as unfit:
         raise unfit.cls(f"the data {unfit.text}") from unfit.__cause__
-    size = _bytes(view.sizes, view.dtype)
-    (region,) = memory.allocate([size])
-    lease = memory.lease(region, size)
+    lease = _lease(memory, _bytes(view.sizes, view.dtype))
     copy = Copy(view, is_output=False)
-    copy.region, copy.strides = region, dense_strides(view)
+    copy.region, copy.strides = lease.region, dense_strides(view)
     copy_in(copy)
     return target.make(lease, view.dtype, view.sizes, copy.strides)
 
@@ -122,5 +127,4 @@ def tensor(memory: Memory, data: Any, dtype: Any) -> Any:
 def growing(memory: Memory, dtype: str) -> Growing:
     """An output of a kernel that chooses its shape."""
     number = _wanted(dtype)[1]
-    (region,) = memory.allocate([0])
-    return Growing(memory.lease(region, 0), number)
+    return Growing(_lease(memory, 0), number)

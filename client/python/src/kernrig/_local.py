@@ -15,7 +15,6 @@ import errno
 import os
 import socket
 import struct
-import threading
 from collections.abc import Sequence
 
 from kernrig._address import Address
@@ -83,48 +82,56 @@ def _close(descriptors: list[int]) -> None:
 
 
 class LocalSession:
-    """The local half of a session. Thread-safe; owns its socket."""
+    """The local half of a session; owns its socket.
+
+    One thread at a time makes requests, one that no signal handler interrupts: the descriptors that
+    a reply brings are in nobody's hands for a moment. shut_down() is for any thread.
+    """
 
     def __init__(self, connection: socket.socket, address: Address) -> None:
         self._connection = connection
         self._address = address
-        self._lock = threading.Lock()
-        # A reply as far as it has come. Ctrl-C may end a request while its reply is on the way: the
-        # next request takes it first, and throws it away.
+        # A reply as far as it has come. The system may have no memory to receive it: the next
+        # request takes it first, and throws it away.
         self._owed = 0
         self._bytes = bytearray()
         self._descriptors: list[int] = []
 
     def bind(self, session: bytes) -> None:
         """Binds the connection to a session, which lives as long as the connection."""
-        with self._lock:
-            self._request(_BIND, session, _BOUND)
+        self._request(_BIND, session, _BOUND)
 
     def fetch(self, handles: Sequence[int]) -> list[int]:
         """Descriptors of buffers, in the order of their handles. The caller closes them."""
         descriptors: list[int] = []
         try:
-            with self._lock:
-                for start in range(0, len(handles), _HANDLES):
-                    part = handles[start : start + _HANDLES]
-                    payload = struct.pack(f"<{len(part)}Q", *part)
-                    received = self._request(_FETCH, payload, _FETCHED)
-                    descriptors += received
-                    if len(received) != len(part):
-                        raise SystemFailure(
-                            f"{self._address}: {len(received)} descriptors for {len(part)} "
-                            "buffers: does this process have descriptors left (ulimit -n)?"
-                        )
+            for start in range(0, len(handles), _HANDLES):
+                part = handles[start : start + _HANDLES]
+                payload = struct.pack(f"<{len(part)}Q", *part)
+                received = self._request(_FETCH, payload, _FETCHED)
+                descriptors += received
+                if len(received) != len(part):
+                    raise SystemFailure(
+                        f"{self._address}: {len(received)} descriptors for {len(part)} "
+                        "buffers: does this process have descriptors left (ulimit -n)?"
+                    )
         except BaseException:
             _close(descriptors)
             raise
         return descriptors
 
-    def close(self) -> None:
-        """Ends the session."""
-        # Shut down, not only closed: a forked child may have a copy of the descriptor.
+    def shut_down(self) -> None:
+        """Ends the session, and a request that waits for its reply."""
+        # Not only closed: a forked child may have a copy of the descriptor.
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Ends the session, when nobody makes a request any more.
+
+        The number of the descriptor may be another file's at once.
+        """
+        self.shut_down()
         self._connection.close()
 
     def abandon(self) -> None:
@@ -136,8 +143,8 @@ class LocalSession:
         try:
             while self._owed:
                 _close(self._reply()[2])
-            self._owed += 1
             self._connection.sendall(_HEAD.pack(b"KR", kind, _VERSION, len(payload)) + payload)
+            self._owed += 1
             answer, body, descriptors = self._reply()
         except OSError as error:
             raise self._lost(error) from error

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared memory: the buffers of one session, mapped into this process.
 
-A Region is one buffer: a handle of the daemon, and the address where it is mapped. A tensor that a
-user holds keeps a Lease of its region alive; when the last view of it is gone, the lease notes that
-in a queue and nothing else, because finalizers run in any thread and at any moment. Whoever next
-allocates or calls takes the queue up: small regions go to a pool, by size, others back to the
-daemon, many at a time.
+A Region is one buffer: a handle of the daemon, and the address where it is mapped. Whoever uses a
+region holds its Lease: a tensor of the user's in the end, a call for its copies, or the pool of
+those that wait to be used again. There is one for each region, so a region has one owner. When a
+lease is dropped, its region is noted in a queue, by the interpreter alone: no line of Python
+runs, at a moment that nobody can foresee, in which an interrupt could lose it. So a region that
+was on its way to somebody who was interrupted comes back like any other.
+
+What must not be interrupted at all is done by a thread of our own (_helper): it makes regions,
+takes up the queue, and gives buffers back to the daemon, many at a time. There are no locks; the
+helper alone changes the table and the list of what is to be freed.
 
 An address range stays in the table for as long as it is mapped. So an ordinary tensor can never be
 taken for a shared one whose memory has been unmapped and given to somebody else.
@@ -14,14 +19,15 @@ taken for a shared one whose memory has been unmapped and given to somebody else
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
-import threading
+import weakref
 from bisect import bisect_right
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from kernrig.errors import LimitExceeded, SystemFailure
+from kernrig._helper import Helper
+from kernrig.errors import KernrigError, LimitExceeded, SystemFailure
 
 POOL_BYTES = 64 << 20
 POOL_REGIONS = 256
@@ -29,6 +35,8 @@ POOL_REGIONS = 256
 _WAITING_BUFFERS = 64
 _WAITING_BYTES = 64 << 20
 _EXACT_BYTES = 16 << 20
+_PART = 512  # regions; what a new one makes the helper copy
+_END_SECONDS = 10.0  # the helper has been woken up, and has little to do
 
 _PROT_READ_WRITE = 3
 _MAP_SHARED = 1
@@ -74,9 +82,11 @@ class Region:
         address, size: where it is mapped; bytes, a multiple of the page size.
         promised: bytes from its beginning that belong to the tensor it was made for.
         is_used: whether somebody had it before, so that its content is not zero.
+        is_exposed: whether a kernel may write to it that nobody waits for any more, so that it must
+            not be used again.
     """
 
-    __slots__ = ("address", "handle", "is_used", "mapping", "promised", "size")
+    __slots__ = ("address", "handle", "is_exposed", "is_used", "mapping", "promised", "size")
 
     def __init__(self, handle: int, mapping: Mapping) -> None:
         self.handle = handle
@@ -85,44 +95,42 @@ class Region:
         self.size = mapping.size
         self.promised = 0
         self.is_used = False
-
-
-class _Queue:
-    """Regions whose last view is gone. None once the session is over: nobody takes them up."""
-
-    __slots__ = ("regions",)
-
-    def __init__(self) -> None:
-        self.regions: deque[Region] | None = deque()
+        self.is_exposed = False
 
 
 class Lease:
-    """What every view of a region keeps alive, in the end: the base of numpy arrays.
+    """The use of a region. What every view of it keeps alive, in the end: the base of numpy arrays.
 
     numpy makes an array of bytes on it, by the array interface.
+
+    Attributes:
+        region: the region.
+        since: when it was last put into the pool, as a number that grows.
     """
 
-    __slots__ = ("_queue", "_region", "mapping")
+    __slots__ = ("__array_interface__", "__weakref__", "region", "since")
 
-    def __init__(self, region: Region, queue: _Queue) -> None:
-        self._region = region
-        self._queue = queue
-        self.mapping = region.mapping
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        mapping = self.mapping
-        return {
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.since = 0
+        # No property: numpy would take an interrupt in it for the lack of an interface.
+        self.__array_interface__ = {
             "version": 3,
-            "shape": (mapping.size,),
+            "shape": (region.size,),
             "typestr": "|u1",
-            "data": (mapping.address, False),
+            "data": (region.address, False),
         }
 
-    def __del__(self) -> None:
-        regions = self._queue.regions
-        if regions is not None:
-            regions.append(self._region)
+
+class _Reference(weakref.ref[Lease]):
+    """Of a lease; what is left of it when it has been dropped.
+
+    Attributes:
+        region: the region.
+    """
+
+    __slots__ = ("region",)
+    region: Region
 
 
 def size_class(size: int, page: int) -> int:
@@ -138,48 +146,138 @@ def size_class(size: int, page: int) -> int:
 
 
 class _Pool:
-    """Regions that wait to be used again, the longest unused first to go."""
+    """Leases that wait to be used again, the longest unused first to go.
+
+    Any thread may put and take, an interrupt at any moment: a lease is in the pool, or its taker
+    has it.
+    """
 
     def __init__(self) -> None:
-        self._bytes = 0
-        self._regions: OrderedDict[int, Region] = OrderedDict()  # by handle, oldest first
-        self._by_size: dict[int, list[Region]] = {}
+        self._by_size: dict[int, deque[Lease]] = {}
+        self._clock = itertools.count(1)
 
-    def take(self, size: int) -> Region | None:
-        """A region of exactly this size."""
-        regions = self._by_size.get(size)
-        if not regions:
+    def take(self, size: int) -> Lease | None:
+        """The lease of a region of exactly this size."""
+        leases = self._by_size.get(size)
+        try:
+            return leases.pop() if leases else None
+        except IndexError:  # another thread was faster
             return None
-        region = regions.pop()
-        del self._regions[region.handle]
-        self._bytes -= size
-        return region
 
-    def put(self, region: Region) -> list[Region]:
-        """Keeps a region; those that have to go for it, perhaps itself."""
+    def put(self, lease: Lease) -> None:
+        """Keeps a lease that nobody else has."""
+        region = lease.region
         region.is_used = True
-        self._regions[region.handle] = region
-        self._by_size.setdefault(region.size, []).append(region)
-        self._bytes += region.size
-        gone: list[Region] = []
-        while self._bytes > POOL_BYTES or len(self._regions) > POOL_REGIONS:
-            _, oldest = self._regions.popitem(last=False)
-            self._by_size[oldest.size].remove(oldest)
-            self._bytes -= oldest.size
+        region.promised = 0
+        lease.since = next(self._clock)
+        self._by_size.setdefault(region.size, deque()).append(lease)
+
+    def is_overfull(self) -> bool:
+        """Whether some have to go."""
+        counts = [(size, len(leases)) for size, leases in list(self._by_size.items())]
+        return (
+            sum([count for _, count in counts]) > POOL_REGIONS
+            or sum([size * count for size, count in counts]) > POOL_BYTES
+        )
+
+    def shrink(self) -> list[Lease]:
+        """Takes out those that have to go."""
+        gone: list[Lease] = []
+        while self.is_overfull():
+            oldest = self._oldest()
+            if oldest is not None:
+                gone.append(oldest)
+        return gone
+
+    def clear(self) -> list[Lease]:
+        """Takes out all of them."""
+        gone: list[Lease] = []
+        while (oldest := self._oldest()) is not None:
             gone.append(oldest)
         return gone
 
-    def clear(self) -> list[Region]:
-        """All of them."""
-        regions = list(self._regions.values())
-        self._regions.clear()
-        self._by_size.clear()
-        self._bytes = 0
-        return regions
+    def _oldest(self) -> Lease | None:
+        """Takes out one, the longest unused as far as other threads let us see."""
+        found = []
+        for leases in list(self._by_size.values()):
+            try:
+                found.append((leases[0].since, leases))
+            except IndexError:
+                continue
+        for _, leases in sorted(found, key=lambda each: each[0]):
+            try:
+                return leases.popleft()
+            except IndexError:  # another thread has taken it
+                continue
+        return None
+
+
+_Part = tuple[list[int], list[Region]]  # addresses, and what begins there
+
+
+class _Table:
+    """Regions by address. One thread writes to it, and any may read without a lock.
+
+    Sorted, in parts of a limited size. What readers see is never changed, only replaced, so a new
+    region costs a copy of its part and of the list of parts.
+    """
+
+    def __init__(self) -> None:
+        self._parts: tuple[list[int], list[_Part]] = ([], [])  # by the first address of each
+
+    def find(self, address: int) -> Region | None:
+        """The region that an address lies in."""
+        firsts, parts = self._parts
+        index = bisect_right(firsts, address) - 1
+        if index < 0:
+            return None
+        starts, regions = parts[index]
+        region = regions[bisect_right(starts, address) - 1]
+        return region if address < region.address + region.size else None
+
+    def __len__(self) -> int:
+        return sum(len(starts) for starts, _ in self._parts[1])
+
+    def add(self, region: Region) -> None:
+        """Takes a region in."""
+        firsts, parts = self._parts
+        index = max(0, bisect_right(firsts, region.address) - 1)
+        starts, regions = parts[index] if parts else ([], [])
+        place = bisect_right(starts, region.address)
+        starts = [*starts[:place], region.address, *starts[place:]]
+        regions = [*regions[:place], region, *regions[place:]]
+        half = len(starts) // 2 if len(starts) > _PART else len(starts)
+        new = [(starts[:half], regions[:half]), (starts[half:], regions[half:])]
+        self._replace([*parts[:index], *new, *parts[index + 1 :]])
+
+    def remove(self, regions: Sequence[Region]) -> None:
+        """Takes regions out."""
+        firsts, old = self._parts
+        parts = list(old)
+        gone: dict[int, set[int]] = {}  # addresses, by the part that they are in
+        for region in regions:
+            index = bisect_right(firsts, region.address) - 1
+            gone.setdefault(index, set()).add(region.address)
+        for index, addresses in gone.items():
+            kept = [region for region in parts[index][1] if region.address not in addresses]
+            parts[index] = [region.address for region in kept], kept
+        self._replace(parts)
+
+    def clear(self) -> None:
+        """Takes all out."""
+        self._parts = ([], [])
+
+    def _replace(self, parts: list[_Part]) -> None:
+        parts = [part for part in parts if part[0]]
+        self._parts = ([starts[0] for starts, _ in parts], parts)
 
 
 class Memory:
-    """All regions of a session. Thread-safe; makes no RPC while it holds its lock."""
+    """All regions of a session. Thread-safe, also where a thread is interrupted.
+
+    Attributes:
+        find: the region that an address lies in, or None.
+    """
 
     def __init__(
         self,
@@ -188,7 +286,7 @@ class Memory:
         free: Callable[[Sequence[int]], None],
         page: int,
     ) -> None:
-        """Three requests to the daemon, and its page size.
+        """Three requests to the daemon, made in the helper's thread, and its page size.
 
         Args:
             create: makes buffers of these sizes; handles and true sizes.
@@ -200,118 +298,143 @@ class Memory:
         self._fetch = fetch
         self._free = free
         self._page = page
-        self._lock = threading.Lock()
+        self._helper = Helper()
         self._pool = _Pool()
-        self._queue = _Queue()
+        self._table = _Table()
+        self.find = self._table.find
+        self._dropped: deque[_Reference] = deque()
+        self._is_told = False  # that there are some
+        # What follows is the helper's.
+        self._references: dict[int, _Reference] = {}  # of each region, by handle
         self._waiting: list[int] = []  # handles that the daemon is to be told to free
         self._waiting_bytes = 0
-        # Replaced as a whole, so that find needs no lock.
-        self._table: tuple[list[int], list[Region]] = ([], [])
 
-    def find(self, address: int) -> Region | None:
-        """The region that an address lies in."""
-        starts, regions = self._table
-        index = bisect_right(starts, address) - 1
-        if index < 0:
-            return None
-        region = regions[index]
-        return region if address < region.address + region.size else None
-
-    def allocate(self, sizes: Sequence[int]) -> list[Region]:
-        """Regions of at least these sizes, in bytes; 0 gives a page.
+    def allocate(self, sizes: Sequence[int]) -> list[Lease]:
+        """Leases of regions of at least these sizes, in bytes; 0 gives a page.
 
         Raises:
             LimitExceeded: the daemon has no more for this session.
             ConnectionLost: it is gone.
         """
-        self.tend()
         wanted = [size_class(size, self._page) for size in sizes]
-        with self._lock:
-            found = [self._pool.take(size) for size in wanted]
-        missing = [size for size, region in zip(wanted, found, strict=True) if region is None]
+        found = self._take(wanted)
+        missing = [size for size, lease in zip(wanted, found, strict=True) if lease is None]
         if missing:
-            try:
-                fresh = iter(self._make(missing))
-            except BaseException:
-                self.recycle([region for region in found if region is not None])
-                raise
-            found = [next(fresh) if region is None else region for region in found]
-        return [region for region in found if region is not None]
+            made = iter(self._helper.do(lambda: self._supply(missing)))
+            found = [next(made) if lease is None else lease for lease in found]
+        else:
+            self.tend()
+        return [lease for lease in found if lease is not None]
 
-    def lease(self, region: Region, promised: int) -> Lease:
-        """What a user's tensor of so many bytes keeps alive."""
-        region.promised = promised
-        return Lease(region, self._queue)
-
-    def recycle(self, regions: Sequence[Region]) -> None:
-        """Takes regions back that nobody uses any more, and nobody writes to."""
-        if not regions:
-            return
-        with self._lock:
-            if self._queue.regions is None:
-                return
-            for region in regions:
-                self._drop(self._pool.put(region))
-
-    def discard(self, regions: Sequence[Region]) -> None:
-        """Takes regions back that a kernel may still write to, for a moment."""
-        with self._lock:
-            if self._queue.regions is not None:
-                self._drop(regions)
+    def recycle(self, leases: Sequence[Lease]) -> None:
+        """Takes leases back that the caller gives up, of regions that nobody writes to."""
+        for lease in leases:
+            lease.region.is_exposed = False
+            self._pool.put(lease)
+        if self._pool.is_overfull():
+            self._helper.tell(self._tend)
 
     def tend(self) -> None:
-        """Takes up regions whose views are gone; tells the daemon when there are many."""
-        regions = self._queue.regions
-        if regions:
-            ended = []
-            while regions:
-                try:
-                    ended.append(regions.popleft())
-                except IndexError:  # another thread was faster
-                    break
-            self.recycle(ended)
-        if len(self._waiting) > _WAITING_BUFFERS or self._waiting_bytes > _WAITING_BYTES:
-            self.flush()
+        """Has regions taken up whose leases are gone, some time soon."""
+        if self._dropped and not self._is_told:
+            self._is_told = True
+            self._helper.tell(self._tend)
 
     def flush(self) -> None:
         """Tells the daemon about all buffers that are no longer needed."""
-        with self._lock:
-            handles, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        if handles:
-            self._free(handles)
+        self._helper.do(self._flush)
+
+    def settle(self) -> None:
+        """Waits until nothing is asked of the daemon that nobody waits for."""
+        self._helper.wait(_END_SECONDS)
 
     def close(self) -> None:
         """Forgets everything. What views still show stays mapped until they are gone."""
-        with self._lock:
-            self._queue.regions = None
-            self._pool.clear()
-            self._waiting = []
-            self._table = ([], [])
+        self._helper.close(self._clear)
+
+    def join(self) -> bool:
+        """Waits until the helper has ended, which closing has told it; whether it has."""
+        return self._helper.wait(_END_SECONDS)
+
+    def _take(self, sizes: Sequence[int]) -> list[Lease | None]:
+        return [self._pool.take(size) for size in sizes]
+
+    # In the helper's thread.
+
+    def _supply(self, sizes: Sequence[int]) -> list[Lease]:
+        """Leases from the pool, after those that are gone have been taken up, or new ones."""
+        self._tend()
+        found = self._take(sizes)
+        missing = [size for size, lease in zip(sizes, found, strict=True) if lease is None]
+        made = iter(self._make(missing) if missing else [])
+        return [next(made) if lease is None else lease for lease in found]
+
+    def _tend(self) -> None:
+        self._is_told = False
+        exposed: list[Region] = []
+        while self._dropped:
+            region = self._dropped.popleft().region
+            if region.is_exposed:
+                exposed.append(region)
+            else:
+                self._pool.put(self._lease(region))
+        self._drop(exposed)
+        excess = self._pool.shrink()
+        self._drop([lease.region for lease in excess])
+        if len(self._waiting) > _WAITING_BUFFERS or self._waiting_bytes > _WAITING_BYTES:
+            self._free_waiting()
+
+    def _flush(self) -> None:
+        self._tend()
+        self._free_waiting()
+
+    def _clear(self) -> None:
+        self._references.clear()  # first: what they would note is of no use any more
+        self._dropped.clear()
+        self._pool.clear()
+        self._table.clear()
+        self._waiting = []
+
+    def _lease(self, region: Region) -> Lease:
+        lease = Lease(region)
+        # A method of the interpreter's own: no handler of a signal can run in it.
+        reference = _Reference(lease, self._dropped.append)
+        reference.region = region
+        self._references[region.handle] = reference
+        return lease
 
     def _drop(self, regions: Sequence[Region]) -> None:
-        """Unmaps regions. The caller holds the lock."""
+        """Unmaps regions whose leases are gone, or are about to go unnoticed."""
         if not regions:
             return
-        gone = {region.handle for region in regions}
-        starts, kept = [], []
-        for start, region in zip(*self._table, strict=True):
-            if region.handle not in gone:
-                starts.append(start)
-                kept.append(region)
-        self._table = (starts, kept)
-        self._waiting += gone
-        self._waiting_bytes += sum(region.size for region in regions)
+        for region in regions:
+            del self._references[region.handle]
+        self._table.remove(regions)
+        self._note_waiting([(region.handle, region.size) for region in regions])
 
-    def _make(self, sizes: Sequence[int]) -> list[Region]:
+    def _note_waiting(self, buffers: Sequence[tuple[int, int]]) -> None:
+        self._waiting += [handle for handle, _ in buffers]
+        self._waiting_bytes += sum([size for _, size in buffers])
+
+    def _free_waiting(self) -> None:
+        handles, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        if handles:
+            try:
+                self._free(handles)
+            except KernrigError:
+                # Nobody waits for this. Whoever next asks for something finds out why.
+                return
+
+    def _make(self, sizes: Sequence[int]) -> list[Lease]:
         try:
             made = self._create(sizes)
         except LimitExceeded:
             # What only waits here counts there.
-            with self._lock:
-                self._drop(self._pool.clear())
+            pooled = self._pool.clear()
+            self._drop([lease.region for lease in pooled])
             if not self._waiting:
                 raise
-            self.flush()
+            self._free_waiting()
             made = self._create(sizes)
         try:
             descriptors = self._fetch([handle for handle, _ in made])
@@ -323,15 +446,8 @@ class Memory:
                 for descriptor in descriptors:
                     os.close(descriptor)
         except BaseException:
-            with self._lock:
-                self._waiting += [handle for handle, _ in made]
-                self._waiting_bytes += sum(size for _, size in made)
+            self._note_waiting(made)
             raise
-        with self._lock:
-            starts, table = list(self._table[0]), list(self._table[1])
-            for region in regions:
-                index = bisect_right(starts, region.address)
-                starts.insert(index, region.address)
-                table.insert(index, region)
-            self._table = (starts, table)
-        return regions
+        for region in regions:
+            self._table.add(region)
+        return [self._lease(region) for region in regions]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from kernrig import _dtypes
 from kernrig._schema import Schema
@@ -238,6 +238,18 @@ class Operator:
         signature = self._schema.signature()
         self.__dict__[name] = signature
         return signature
+
+    def __copy__(self) -> Operator:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            f"an Operator cannot be pickled, it belongs to a session: pass its name, and call "
+            f"operator_registry.get_kernel({self._name!r}) there"
+        )
 
     def __repr__(self) -> str:
         return f"<Operator {self._name}>"

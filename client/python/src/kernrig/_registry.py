@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar
 
 from kernrig._operator import Operator
 from kernrig._overloads import accepts
@@ -27,6 +27,8 @@ from kernrig.errors import (
 if TYPE_CHECKING:
     from kernrig._execute import Call, CallResult
     from kernrig._proto import operator_pb2
+
+_Self = TypeVar("_Self")
 
 
 def _split(name: str) -> tuple[str, str, str]:
@@ -105,9 +107,9 @@ class Catalogue:
         """Whether there is an operator in this namespace, with a kernel or without."""
         return namespace in self._tree
 
-    def knows_base(self, namespace: str, base: str) -> bool:
-        """Whether there is an operator of this name, with a kernel or without."""
-        return base in self._tree.get(namespace, {})
+    def all_bases(self, namespace: str) -> Iterable[str]:
+        """The names in a namespace, with kernels or without."""
+        return self._tree.get(namespace, {}).keys()
 
     # Why something is not there.
 
@@ -179,11 +181,34 @@ def _full(namespace: str, base: str, overload: str) -> str:
     return f"{namespace}::{base}.{overload}" if overload else f"{namespace}::{base}"
 
 
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+def _is_pythons(name: str, known: Iterable[str]) -> bool:
+    """Whether a name is one that Python and its tools ask any object for.
+
+    There are operators of such names as well, aten::__and__.Scalar_out.
+    """
+    return name.startswith("__") and name.endswith("__") and name not in known
 
 
-class OperatorPacket:
+class _OfSession:
+    """What is looked up in a session: a copy of it is itself, and it goes nowhere else."""
+
+    __slots__ = ()
+
+    def __copy__(self: _Self) -> _Self:
+        return self
+
+    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            f"an {type(self).__name__} cannot be pickled, it belongs to a session: pass the "
+            "address of its Runtime and the name of the operator, and call "
+            "Runtime.connect(address).operator_registry.get_kernel(name) there"
+        )
+
+
+class OperatorPacket(_OfSession):
     """All overloads of one name: registry.aten.add. Calling it chooses one by its arguments."""
 
     __slots__ = ("_base", "_namespace", "_registry")
@@ -217,9 +242,9 @@ class OperatorPacket:
         )
 
     def __getattr__(self, name: str) -> Operator:
-        if _is_dunder(name):
-            raise AttributeError(name)
         catalogue = self._registry._catalogue
+        if _is_pythons(name, catalogue.overloads(self._namespace, self._base, with_kernels=False)):
+            raise AttributeError(name)
         overload = "" if name == "default" else name
         full = _full(self._namespace, self._base, overload)
         if catalogue.has_kernel(full):
@@ -236,7 +261,7 @@ class OperatorPacket:
         return f"<OperatorPacket {self._namespace}::{self._base}: {', '.join(self.overloads())}>"
 
 
-class OperatorNamespace:
+class OperatorNamespace(_OfSession):
     """The operators of one namespace: registry.aten."""
 
     __slots__ = ("_namespace", "_registry")
@@ -246,14 +271,14 @@ class OperatorNamespace:
         self._namespace = namespace
 
     def __getattr__(self, name: str) -> OperatorPacket:
-        if _is_dunder(name):
-            raise AttributeError(name)
         catalogue = self._registry._catalogue
+        if _is_pythons(name, catalogue.all_bases(self._namespace)):
+            raise AttributeError(name)
         if catalogue.overloads(self._namespace, name):
             return self._registry._packet(self._namespace, name)
         text = catalogue.no_base(self._namespace, name)
         full = f"{self._namespace}::{name}"
-        if catalogue.knows_base(self._namespace, name):
+        if name in catalogue.all_bases(self._namespace):
             raise MissingKernelAttribute(text, operator=full)
         raise MissingOperatorAttribute(text, operator=full)
 
@@ -264,7 +289,7 @@ class OperatorNamespace:
         return f"<OperatorNamespace {self._namespace}: {len(dir(self))} operators>"
 
 
-class OperatorRegistry:
+class OperatorRegistry(_OfSession):
     """The operators that have a kernel: by attribute, or by name with get_kernel."""
 
     def __init__(
@@ -312,7 +337,7 @@ class OperatorRegistry:
         raise MissingOperatorKey(catalogue.no_operator(full), operator=full)
 
     def __getattr__(self, name: str) -> OperatorNamespace:
-        if _is_dunder(name) or name == "_catalogue":
+        if name == "_catalogue" or _is_pythons(name, self._catalogue.namespaces()):
             raise AttributeError(name)
         if not self._catalogue.bases(name):
             raise MissingOperatorAttribute(self._catalogue.no_namespace(name))

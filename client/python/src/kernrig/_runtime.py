@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar
 
 from kernrig import _address
 from kernrig._info import ServerInfo, check_version, info_of
@@ -53,7 +53,9 @@ class Runtime:
 
     def __init__(self, address: str, *, _daemon: EmbeddedDaemon | None = None) -> None:
         """Connects; use Runtime.get() or Runtime.connect()."""
-        # Heavy imports, which `import kernrig.runtime` alone does not need.
+        # Heavy imports, which `import kernrig.runtime` alone does not need. All of them are here: a
+        # signal handler that interrupts one of a method's could not call that method.
+        from kernrig import _factory
         from kernrig._channel import Channel
         from kernrig._execute import Executor
         from kernrig._local import LocalSession, connect
@@ -61,8 +63,9 @@ class Runtime:
         from kernrig._registry import OperatorRegistry
 
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._factory = _factory
         self._why = ""  # why it can no longer be used
+        self._is_over = False  # whether everything is given up, too
         self._address = _address.parse(address)
         self._daemon = _daemon
         connection = connect(self._address)
@@ -71,13 +74,15 @@ class Runtime:
         try:
             self._info = info_of(self._channel.server_info())
             check_version(self._info, self._address)
-            session = self._channel.open_session(f"kernrig-python {VERSION}, pid {self._pid}")
+            channel = self._channel
+            session = channel.open_session(f"kernrig-python {VERSION}, pid {self._pid}")
             self._session = session
             self._local.bind(session)
+            # The helper's thread knows its Memory, which must not know this object.
             self._memory = Memory(
-                lambda sizes: self._channel.create_buffers(session, sizes),
+                lambda sizes: channel.create_buffers(session, sizes),
                 self._local.fetch,
-                lambda handles: self._channel.free_buffers(session, handles),
+                lambda handles: channel.free_buffers(session, handles),
                 self._info.page_size,
             )
             limits = {name: limit.value for name, limit in self._info.limits.items()}
@@ -160,15 +165,11 @@ class Runtime:
             DTypeError: kernels do not take this dtype.
             LimitExceeded: the daemon has no more memory for this session.
         """
-        from kernrig import _factory
-
-        return self._guard(lambda: _factory.empty(self._memory, shape, dtype, is_zero=False))
+        return self._guard(lambda: self._factory.empty(self._memory, shape, dtype, is_zero=False))
 
     def zeros(self, shape: int | Iterable[int], dtype: Any) -> Any:
         """A tensor on shared memory, filled with zeros; see empty()."""
-        from kernrig import _factory
-
-        return self._guard(lambda: _factory.empty(self._memory, shape, dtype, is_zero=True))
+        return self._guard(lambda: self._factory.empty(self._memory, shape, dtype, is_zero=True))
 
     def tensor(self, data: Any, dtype: Any = None) -> Any:
         """A copy of data on shared memory.
@@ -181,15 +182,20 @@ class Runtime:
         Returns:
             A torch.Tensor or numpy.ndarray of the data's shape and order of dims.
         """
-        from kernrig import _factory
-
-        return self._guard(lambda: _factory.tensor(self._memory, data, dtype))
+        return self._guard(lambda: self._factory.tensor(self._memory, data, dtype))
 
     # Its end.
 
     def close(self) -> None:
         """Ends the session, and the daemon if it is an embedded one. May be called twice."""
         self._end("this Runtime is closed")
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        # copy and pickle ask for it: a copy would end the session when it goes.
+        raise TypeError(
+            "a Runtime cannot be copied or pickled, it is a session: pass its address, and call "
+            "Runtime.connect(address) there"
+        )
 
     def __enter__(self) -> Runtime:
         return self
@@ -207,22 +213,24 @@ class Runtime:
             self._end("this Runtime is gone")
 
     def _end(self, why: str) -> None:
-        """Gives everything up, once."""
-        with self._lock:
-            if self._why:
-                return
-            self._why = why
-        if self._pid != os.getpid():
+        """Gives everything up.
+
+        Each step may be done again: a signal handler may interrupt this, and may itself call it.
+        """
+        self._why = self._why or why
+        if self._is_over or self._pid != os.getpid():
             return
         self._memory.close()
-        self._local.close()
+        self._local.shut_down()
         self._channel.close()
+        if self._memory.join():
+            self._local.close()
         if self._daemon is not None:
             self._daemon.stop()
+        self._is_over = True
 
     def _abandon(self) -> None:
         """In a forked child: gives up what the parent goes on to use."""
-        self._lock = threading.Lock()  # somebody may have held it
         self._local.abandon()
         if self._daemon is not None:
             self._daemon.abandon()
@@ -293,7 +301,8 @@ class _Default:
     """The Runtime of Runtime.get()."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        # A signal handler that needs a Runtime may interrupt the making of one.
+        self.lock = threading.RLock()
         self.runtime: Runtime | None = None
 
     def get(self, cls: type[Runtime]) -> Runtime:
@@ -302,7 +311,11 @@ class _Default:
             return runtime
         with self.lock:
             if self.runtime is None or self.runtime.closed:
-                self.runtime = self._make(cls)
+                made = self._make(cls)
+                if self.runtime is None or self.runtime.closed:
+                    self.runtime = made
+                else:
+                    made.close()
             return self.runtime
 
     def _make(self, cls: type[Runtime]) -> Runtime:
@@ -324,6 +337,13 @@ _default = _Default()
 _kept: list[Any] = []
 
 
+def _before_fork() -> None:
+    # gRPC is not ready for a fork while another thread is in a request.
+    for runtime in list(_runtimes):
+        if not runtime.closed:
+            runtime._memory.settle()
+
+
 def _after_fork() -> None:
     global _default
     for runtime in list(_runtimes):
@@ -336,5 +356,5 @@ def _at_exit() -> None:
         runtime.close()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 atexit.register(_at_exit)

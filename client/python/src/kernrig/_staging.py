@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from kernrig._memory import Memory, Region
+from kernrig._memory import Lease, Memory, Region
 from kernrig._tensors import View, element_strides
 
 # Gaps are copied along while they are at most as much as the elements, or little.
@@ -220,33 +220,38 @@ def plan(copies: Sequence[Copy]) -> list[Block]:
 class Staging:
     """The copies of one request. Closed by whoever opened it, in any case."""
 
-    __slots__ = ("_memory", "_regions")
+    __slots__ = ("_leases", "_memory")
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._regions: list[Region] = []
+        self._leases: list[Lease] = []
 
     def stage(self, copies: Sequence[Copy]) -> None:
         """Copies tensors to shared memory, and notes where."""
         blocks = plan(copies)
-        regions = self._memory.allocate([block.size for block in blocks])
-        self._regions += regions
-        for block, region in zip(blocks, regions, strict=True):
-            block.place(region)
+        leases = self._lease([block.size for block in blocks])
+        for block, lease in zip(blocks, leases, strict=True):
+            block.place(lease.region)
 
     def enlarge(self, copy: Copy, size: int) -> None:
         """Gives an output a place of so many bytes, of undefined content."""
-        (region,) = self._memory.allocate([size])
-        self._regions.append(region)
+        (lease,) = self._lease([size])
+        region = lease.region
         copy.region, copy.offset, copy.room = region, 0, region.size
 
     def close(self, is_over: bool) -> None:
         """Gives the memory back; is_over if no kernel can write to it any more."""
+        leases, self._leases = self._leases, []
         if is_over:
-            self._memory.recycle(self._regions)
-        else:
-            self._memory.discard(self._regions)
-        self._regions = []
+            self._memory.recycle(leases)
+
+    def _lease(self, sizes: Sequence[int]) -> list[Lease]:
+        leases = self._memory.allocate(sizes)
+        for lease in leases:
+            # If this call is interrupted, nobody is left to say that they are.
+            lease.region.is_exposed = True
+        self._leases += leases
+        return leases
 
 
 def copy_in(copy: Copy) -> None:

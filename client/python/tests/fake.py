@@ -102,8 +102,9 @@ class FakeDaemon:
         self.generation = 1
         self.listed = 0
         self.memory = self.buffers.memory()
-        self.executor = Executor(self, b"s" * 16, self.memory, {"tensors": 64})  # type: ignore[arg-type]  # it has the one method that is used
-        self.registry = OperatorRegistry(self.list_operators, self.run)
+        self.limits = {"tensors": 64, "timeout_ms": 90_000_000}
+        self.executor = Executor(self, b"s" * 16, self.memory, self.limits)  # type: ignore[arg-type]  # it has the one method that is used
+        self.registry = OperatorRegistry(self.list_operators, self.run, self.limits)
 
     def run(self, calls: Any) -> Any:
         self.registry._fresh()

@@ -45,6 +45,19 @@ def one(memory: Memory, value: Any) -> execute_pb2.Argument:
     return call.arguments[2]
 
 
+class Index:
+    """No integer, but something that stands for one."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __index__(self) -> Any:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Index({self.value})"
+
+
 def shared(memory: Memory, *shape: int) -> np.ndarray[Any, Any]:
     size = 4 * math.prod(shape)
     (lease,) = memory.allocate([size])
@@ -69,6 +82,7 @@ def shared(memory: Memory, *shape: int) -> np.ndarray[Any, Any]:
         (np.float32(0.1), "real", float(np.float32(0.1))),
         (np.float16(0.5), "real", 0.5),
         (ml_dtypes.bfloat16(1.5), "real", 1.5),
+        (Index(3), "integer", 3),
         ("mean", "text", "mean"),
         (np.str_("mean"), "text", "mean"),
         (np.dtype("float32"), "dtype", 6),
@@ -125,7 +139,14 @@ def test_names(memory: Memory) -> None:
         (np.uint64(2**63), KernelOverflow, "int64"),
         ([0, -(2**63) - 1], KernelOverflow, "has an item 1 that is -9223372036854775809"),
         ("\ud800", ArgumentTypeError, "UTF-8"),
+        ("a\0b", ArgumentTypeError, "NUL"),
         (list, ArgumentTypeError, "the class list"),
+        (np.floating, ArgumentTypeError, "the class floating"),
+        (np.generic, ArgumentTypeError, "the class generic"),
+        (np.timedelta64(3), ArgumentTypeError, "not numpy.timedelta64"),
+        (np.datetime64(3, "s"), ArgumentTypeError, "not numpy.datetime64"),
+        (Index("x"), ArgumentTypeError, "is no integer"),
+        (Index(2**63), KernelOverflow, "int64"),
         (np.dtype("M8[s]"), ArgumentTypeError, "datetime64"),
         (np.zeros(2, np.complex128), DTypeError, "'size' has dtype complex128; kernels take uint8"),
         ([np.zeros(2, "U1")], DTypeError, "has an item 0 that has dtype <U1"),
@@ -139,6 +160,11 @@ def test_what_cannot_be_passed(memory: Memory, value: Any, cls: type, words: str
     assert words in str(caught.value)
     assert isinstance(caught.value, KernrigError)
     assert caught.value.operator == "test::f.out"
+
+
+def test_a_name_with_a_nul_is_not_the_part_before_it(memory: Memory) -> None:
+    with pytest.raises(ArgumentTypeError, match=r"unexpected keyword argument 'alpha\\x00x'"):
+        put(memory, **{"alpha\0x": 5})
 
 
 def test_an_argument_by_name_has_no_position(memory: Memory) -> None:

@@ -65,18 +65,18 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_exit_codes_say_whose_fault_it_is() -> None:
     codes = {cls.code: exit_code(cls("x")) for cls in ERRORS}
-    kernel = {
+    kernel = {"CRASHED", "EXITED", "TIMEOUT", "TAMPERED", "LOAD"}
+    usage = {
         *("VALUE", "SHAPE", "DTYPE", "CAST", "INDEX", "OVERLAP", "RESIZE", "MEMORY"),
         *("ZERO_DIVISION", "OVERFLOW", "NO_KERNEL"),
-        *("CRASHED", "EXITED", "TIMEOUT", "TAMPERED", "LOAD"),
-    }
-    usage = {
         *("TYPE", "NO_OPERATOR", "SCHEMA", "KEY", "DUPLICATE", "EXTENT", "DEVICE", "AUTOGRAD"),
     }
     assert {code for code, value in codes.items() if value == 1} == kernel
     assert {code for code, value in codes.items() if value == 2} == usage
     assert {code for code, value in codes.items() if value == 4} == set(codes) - kernel - usage
-    assert exit_code(errors.MissingKernelKey("x")) == 1
+    for cls in (errors.ShapeError, errors.CastError, errors.KernelOverflow, errors.DTypeError):
+        assert exit_code(cls("x", kernel="add_out")) == 1  # a kernel has refused
+    assert exit_code(errors.MissingKernelKey("x")) == 2
     assert exit_code(errors.MissingOperatorKey("x")) == 2
 
 
@@ -167,7 +167,7 @@ def test_an_output_takes_the_dtype_that_the_kernel_wants(cli: Any) -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith("out: int64 (),")
     refused = cli("call", "aten::argmax.out", "ones:3", "--out-dtype", "f32")
-    assert refused.exit_code == 1
+    assert refused.exit_code == 1  # by a kernel
     assert "wants int64" in refused.stderr
 
 
@@ -199,15 +199,23 @@ def test_outputs_given(cli: Any, tmp_path: Path) -> None:
         ["call", "aten::add.out", "ones:2", "ones:2", "--timeout", "0"],
         ["call", "aten::add.out", "ones:2", "ones:2", "--save", "x.txt"],
         ["call", "aten::nope.out", "ones:2"],
+        ["call", "aten::add.out", "ones:2", "ones:2", "--timeout", "1e20"],
+        ["call", "aten::add.out", "ones:2", "ones:2", "--timeout", "nan"],
+        ["call", "aten::add.out", "ones:2", "ones:2", "--provider", "a\n"],
+        ["call", "aten::add.out", "ones:2", "ones:2", "--seed", "-1"],
+        ["call", "aten::add.out", "ones:2", "99999999999999999999"],
+        ["call", "aten::add.out", "tensor:" + "[" * 2000, "1"],
         ["nope"],
         ["serve", "--socket", "/" + "x" * 200],
     ],
-    ids=" ".join,
+    ids=lambda args: " ".join(args)[:60],
 )
 def test_wrong_usage(cli: Any, args: list[str]) -> None:
     result = cli(*args)
     assert result.exit_code == 2
     assert result.stdout == ""
+    assert isinstance(result.exception, SystemExit)  # and no traceback
+    assert len(result.stderr) < 1000
 
 
 def test_a_wrong_address_is_wrong_usage() -> None:
@@ -236,3 +244,28 @@ def test_promotion_is_pytorchs(dtypes: list[str], promoted: list[str]) -> None:
 
     arrays = [np.zeros(1, _dtypes.to_numpy(_dtypes.NUMBERS[name])) for name in dtypes]
     assert call._promoted(arrays) == promoted
+
+
+@pytest.mark.parametrize(
+    ("with_dims", "without", "promoted"),
+    [
+        (["float32"], ["float64"], "float32"),
+        (["int32"], ["float64"], "float64"),
+        (["int32"], ["int64"], "int32"),
+        (["bool"], ["uint8"], "uint8"),
+        (["float16", "float32"], ["float64"], "float32"),
+        (["bfloat16"], ["float32"], "bfloat16"),
+        (["int64"], ["bfloat16"], "bfloat16"),
+        ([], ["float32", "float64"], "float64"),
+    ],
+)
+def test_tensors_without_dims_promote_by_category_only(
+    with_dims: list[str], without: list[str], promoted: str
+) -> None:
+    from kernrig import _dtypes
+
+    def made(name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        return np.zeros(shape, _dtypes.to_numpy(_dtypes.NUMBERS[name]))
+
+    arrays = [made(name, ()) for name in without] + [made(name, (2,)) for name in with_dims]
+    assert call._promoted(arrays) == [promoted]

@@ -70,6 +70,24 @@ def test_shared_tensors_are_not_copied(daemon: FakeDaemon) -> None:
     assert len(daemon.buffers.made) == made
 
 
+def test_what_cannot_be_resized_is_called_by_its_name(daemon: FakeDaemon) -> None:
+    class Foreign:
+        def __init__(self, array: np.ndarray[Any, Any]) -> None:
+            self.array = array
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.array.__dlpack_device__()
+
+    operator = daemon.registry.aten.add.out
+    with pytest.raises(ResizeError, match=r"a numpy array cannot be resized"):
+        operator(ones(2), ones(2), out=ones(3))
+    with pytest.raises(ResizeError, match=r"passed through DLPack cannot be resized"):
+        operator(ones(2), ones(2), out=Foreign(ones(3)))
+
+
 def test_request(daemon: FakeDaemon) -> None:
     operator = daemon.registry.aten.add.out.with_options(timeout=2.5, provider="mine")
     operator(ones(2), ones(2), out=ones(2))

@@ -62,6 +62,11 @@ def test_shapes(memory: Memory, shape: Any, sizes: tuple[int, ...]) -> None:
         (2.5, "f32", ArgumentTypeError),
         ("ab", "f32", ArgumentTypeError),
         ((1 << 40, 1 << 40), "f32", LimitExceeded),
+        ((0, 1 << 62, 1 << 62), "f32", LimitExceeded),
+        (1 << 70, "f32", LimitExceeded),
+        ((1,) * 17, "f32", ShapeError),
+        ((1,) * 70, "f32", ShapeError),
+        (2, np.floating, ArgumentTypeError),
     ],
 )
 def test_what_cannot_be_made(memory: Memory, shape: Any, dtype: Any, cls: type) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from kernrig.errors import (
     ArgumentTypeError,
     InvalidArgument,
+    LimitExceeded,
     MissingKernelAttribute,
     MissingKernelKey,
     MissingOperatorAttribute,
@@ -186,6 +189,12 @@ def test_options(daemon: FakeDaemon) -> None:
             operator.with_options(timeout=wrong)
     with pytest.raises(ArgumentTypeError):
         operator.with_options(provider=3)
+    for number in (np.float32(5), np.int64(5), Fraction(5)):
+        assert operator.with_options(timeout=number)._timeout == 5.0
+    for long in (90_000.5, 90_001, 1e12, 1e20, 10**400):
+        with pytest.raises(LimitExceeded, match="limit 'timeout_ms' of 90000000"):
+            operator.with_options(timeout=long)
+    assert operator.with_options(timeout=90_000)._timeout_us == 90_000_000_000
 
 
 def test_a_packet_with_one_overload_calls_it(daemon: FakeDaemon) -> None:
@@ -216,6 +225,12 @@ def test_a_packet_chooses_by_its_arguments() -> None:
         daemon.registry.aten.add(one, "x", out=one)
     assert ADD in str(caught.value)
     assert SCALAR in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [3, None, b"aten::add.out", ["aten::add.out"]])
+def test_what_is_no_name(daemon: FakeDaemon, name: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="named by a str"):
+        daemon.registry.get_kernel(name)
 
 
 def test_operators_that_are_called_as_methods_of_python() -> None:

@@ -70,6 +70,17 @@ def test_dtypes(memory: Memory, number: int) -> None:
     assert not made.any()
 
 
+@pytest.mark.parametrize("device", ["meta", "cpu"])
+def test_the_default_device_does_not_matter(daemon: FakeDaemon, device: str) -> None:
+    with torch.device(device):
+        made = empty(daemon.memory, (2, 3), torch.float32, is_zero=True)
+        copied = tensor(daemon.memory, [1, 2, 3], torch.float32)
+        out = empty(daemon.memory, 0, torch.float32, is_zero=False)
+        call(daemon, made, copied, out=out)
+    assert (made.device.type, out.device.type) == ("cpu", "cpu")
+    assert out.tolist() == [[1, 2, 3], [1, 2, 3]]
+
+
 def test_the_dtype_decides_the_library(memory: Memory) -> None:
     source = torch.arange(3.0)
     assert isinstance(tensor(memory, source, None), torch.Tensor)

@@ -76,6 +76,9 @@ def test_tensors(text: str, shape: tuple[int, ...], dtype: str) -> None:
 def test_contents() -> None:
     assert value("full:2:-3:i8").tolist() == [-3, -3]
     assert np.isnan(value("full:2:nan")).all()
+    assert value("full:2:1e300").tolist() == [math.inf, math.inf]
+    assert value(f"full:1:{1 << 64}:f64").tolist() == [2.0**64]
+    assert value("full:2:nan:bool").tolist() == [True, True]
     assert value("arange:3").tolist() == [0, 1, 2]
     assert value("ones:2").tolist() == [1, 1]
     assert value("tensor:[[1,2],[3,4]]:f32").tolist() == [[1, 2], [3, 4]]
@@ -100,6 +103,15 @@ def test_files(tmp_path: Path) -> None:
     for name in ("b.npz", "c.npy", "d.npy"):
         with pytest.raises(UsageError, match=name):
             value(f"file:{tmp_path / name}")
+
+
+def test_a_file_whose_name_has_a_comma(tmp_path: Path) -> None:
+    path = tmp_path / "x,y.npy"
+    np.save(path, np.arange(3))
+    assert value(f"file:{path}").tolist() == [0, 1, 2]
+    path.rename(tmp_path / "z.npy")
+    both = value(f"[file:{tmp_path}/z.npy,file:{tmp_path}/z.npy]")
+    assert [each.tolist() for each in both] == [[0, 1, 2]] * 2
 
 
 def test_names() -> None:
@@ -129,6 +141,18 @@ def test_names() -> None:
         (["tensor:[1,"], "Expecting"),
         (['tensor:["a"]'], "no tensor of numbers"),
         (["1 2"], "no value"),
+        (["randn:99999999999"], "Unable to allocate"),
+        (["zeros:99999999999999999999"], "'zeros:99999999999999999999': "),
+        (["randn:" + "x".join("1" * 71)], "dim"),
+        (["full:2:99999999999999999999:i64"], "does not fit into int64"),
+        ([f"full:2:{1 << 63}:i64"], "does not fit into int64"),
+        (["full:2:nan:i32"], "nan and inf are no int32"),
+        (["full:2:inf:u8"], "nan and inf are no uint8"),
+        (["tensor:[NaN]:i32"], "nan and inf are no int32"),
+        (["tensor:" + "[" * 2000], "nested too deeply"),
+        (["[" * 2000 + "]" * 2000], "nested too deeply"),
+        (["9" * 5000], "'999"),
+        (["file:a\0b"], "null"),
     ],
 )
 def test_what_is_no_argument(texts: list[str], words: str) -> None:

@@ -8,6 +8,7 @@ known, since tensors that share memory are copied together.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -117,6 +118,8 @@ class Arguments:
                 argument = add(name=name)
             except ValueError as error:
                 raise self._unexpected(-1, name) from error
+            if "\0" in name:
+                raise self._unexpected(-1, name)  # C would see the part before it
             index, is_output = names.get(name, (-1, False))
             if is_output:
                 self.given[index] = value
@@ -280,7 +283,18 @@ def _put_float(target: execute_pb2.Value, value: Any) -> None:
     target.real = float(value)
 
 
+def _put_index(target: execute_pb2.Value, value: Any) -> None:
+    """What is no integer, but says that it stands for one, as PyTorch takes it."""
+    try:
+        integer = operator.index(value)
+    except TypeError as error:
+        raise Unfit(ArgumentTypeError, f"is no integer: {error}") from error
+    _put_int(target, integer)
+
+
 def _put_text(target: execute_pb2.Value, value: str) -> None:
+    if "\0" in value:
+        raise Unfit(ArgumentTypeError, "is a text with a NUL character, which no kernel can see")
     try:
         target.text = str(value)
     except ValueError as error:
@@ -308,9 +322,15 @@ def _put_numpy_dtype(target: execute_pb2.Value, value: np.dtype[Any]) -> None:
 
 def _put_class(target: execute_pb2.Value, value: type) -> None:
     """np.float32, or Python's float: a dtype by its class."""
-    if not issubclass(value, (np.generic, bool, int, float)):
-        raise Unfit(ArgumentTypeError, f"cannot be passed: it is the class {value.__name__}")
-    _put_dtype_named(target, np.dtype(value).name)
+    try:
+        if not issubclass(value, (np.generic, bool, int, float)):
+            raise TypeError
+        dtype = np.dtype(type(value()))  # abstract ones, such as np.floating, have no objects
+    except TypeError:
+        raise Unfit(
+            ArgumentTypeError, f"cannot be passed: it is the class {value.__name__}"
+        ) from None
+    _put_dtype_named(target, dtype.name)
 
 
 def _put_device(target: execute_pb2.Value, value: Any) -> None:
@@ -365,12 +385,16 @@ _TORCH: tuple[tuple[str, _Kind], ...] = (
 def _kind_of(cls: type) -> _Kind | None:
     """How values of a type are put; None if there is no way."""
     kind: _Kind | None = library_of(cls)
+    if issubclass(cls, (np.timedelta64, np.datetime64)):
+        return None  # numpy has one of them as an integer
     if kind is None:
         kind = next((put for family, put in _FAMILIES if issubclass(cls, family)), None)
     torch: Any = sys.modules.get("torch")
     if kind is None and torch is not None:
         own = ((getattr(torch, name, None), put) for name, put in _TORCH)
         kind = next((put for t, put in own if isinstance(t, type) and issubclass(cls, t)), None)
+    if kind is None and hasattr(cls, "__index__"):
+        kind = _put_index
     if kind is None and issubclass(cls, np.generic) and cls.__module__ == "ml_dtypes":
         kind = _put_float  # a bfloat16, which is no np.floating
     if kind is not None:

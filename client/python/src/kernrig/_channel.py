@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 PATIENCE = 10.0
 # Seconds that the daemon's own word about a time limit has to arrive.
 GRACE = 0.5
+# Seconds: gRPC's deadlines overflow far beyond it.
+_LONGEST = 1e9
 # Seconds that another thread waits for the lock of the main thread's channel, to close it.
 _CLOSE_SECONDS = 1.0
 
@@ -159,7 +161,7 @@ class Channel:
         When this thread is interrupted, the calls are cancelled, and their kernel with them.
         """
         try:
-            return self._stubs().execute(request, timeout=timeout + GRACE)
+            return self._stubs().execute(request, timeout=min(timeout + GRACE, _LONGEST))
         except grpc.RpcError as error:
             raise self._translate(error, timeout) from None
         except ValueError as error:

@@ -384,7 +384,8 @@ def _misshapen(call: _Prepared, output: Output, needed: tuple[int, ...]) -> Resi
     have = list(output.view.sizes)
     return ResizeError(
         f"{call.operator._name}: argument '{name}' has shape {have}, and the result has shape "
-        f"{list(needed)}: a numpy array cannot be resized in place. Pass one of that shape",
+        f"{list(needed)}: {output.view.library.noun} cannot be resized in place. "
+        "Pass one of that shape",
         operator=call.operator._name,
         needed=needed,
     )

@@ -14,6 +14,7 @@ import numpy as np
 from kernrig import _dtypes
 from kernrig._memory import Lease, Memory
 from kernrig._staging import Copy, copy_in
+from kernrig._status import MAX_DIMS
 from kernrig._tensors import (
     NUMPY,
     TORCH,
@@ -59,20 +60,23 @@ def _sizes(shape: Any) -> tuple[int, ...]:
             sizes = tuple([operator.index(size) for size in shape])
         except TypeError as error:
             raise ArgumentTypeError(f"shape {shape!r} is no shape: {error}") from error
+    if len(sizes) > MAX_DIMS:
+        raise ShapeError(f"a shape of {len(sizes)} dims: kernels take at most {MAX_DIMS}")
     if any(size < 0 for size in sizes):
         raise ShapeError(f"shape {list(sizes)} has a negative size")
     return sizes
 
 
 def _bytes(sizes: tuple[int, ...], dtype: int) -> int:
+    # Sizes and strides have to fit as well where there are no elements.
     size = _dtypes.SIZES[dtype]
     for length in sizes:
-        size *= length
+        size *= max(length, 1)
     if size >= 1 << 63:
         raise LimitExceeded(
-            f"a tensor of shape {list(sizes)} has {size} bytes: no buffer has so many"
+            f"a tensor of shape {list(sizes)} spans {size} bytes: no buffer has so many"
         )
-    return size
+    return 0 if 0 in sizes else size
 
 
 def _lease(memory: Memory, size: int) -> Lease:

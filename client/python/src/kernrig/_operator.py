@@ -11,11 +11,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from kernrig import _dtypes
 from kernrig._schema import Schema
-from kernrig.errors import ArgumentTypeError, InternalError, InvalidArgument
+from kernrig.errors import ArgumentTypeError, InternalError, InvalidArgument, LimitExceeded
 
 if TYPE_CHECKING:
     import inspect
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kernrig._registry import OperatorRegistry
 
 DEFAULT_TIMEOUT = 60.0
+_TIMEOUT_MS = 86_400_000  # of a daemon that names no limit
 
 
 @dataclass(frozen=True)
@@ -207,12 +209,14 @@ class Operator:
 
         Args:
             **options:
-                timeout: seconds that a call may take, waiting included; more than 0.
+                timeout: seconds that a call may take, waiting included; more than 0, and no more
+                    than the daemon's limit timeout_ms.
                 provider: only this provider's kernels are asked; "" or None: any.
 
         Raises:
             TypeError: there is no such option.
             InvalidArgument: an option has an impossible value.
+            LimitExceeded: the timeout is longer than the daemon allows.
         """
         known = {"timeout": self._timeout, "provider": self._provider}
         for option in options:
@@ -221,11 +225,18 @@ class Operator:
                     f"{self._name}: there is no option {option!r}; there are {', '.join(known)}"
                 )
         known.update(options)
-        timeout = known["timeout"]
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        timeout: Any = known["timeout"]
+        if not _is_number(timeout):
             raise ArgumentTypeError(f"{self._name}: timeout={timeout!r} is no number of seconds")
-        if not (timeout > 0 and math.isfinite(timeout)):
+        if not (timeout > 0 and timeout != math.inf):
             raise InvalidArgument(f"{self._name}: timeout={timeout!r} must be more than 0 seconds")
+        most = self._registry._limits.get("timeout_ms", _TIMEOUT_MS)
+        if timeout * 1000 > most:
+            raise LimitExceeded(
+                f"{self._name}: timeout={timeout!r} exceeds the daemon's limit 'timeout_ms' of "
+                f"{most}, {most / 1000:g} s",
+                operator=self._name,
+            )
         provider = known["provider"] or ""
         if not isinstance(provider, str) or not provider.isprintable():
             raise ArgumentTypeError(f"{self._name}: provider={provider!r} is no name")
@@ -301,6 +312,10 @@ class Operator:
             given[index] if index >= 0 else _python_value(next(own)) for index in self._returns
         ]
         return values[0] if len(values) == 1 else tuple(values) if values else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _python_value(value: execute_pb2.Value) -> Any:

@@ -10,7 +10,7 @@ the catalogue anew.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar
 
 from kernrig._operator import Operator
@@ -296,15 +296,18 @@ class OperatorRegistry(_OfSession):
         self,
         fetch: Callable[[], operator_pb2.ListOperatorsResponse],
         run: Callable[[Sequence[Call]], list[CallResult]],
+        limits: Mapping[str, int],
     ) -> None:
         """Fetches the catalogue.
 
         Args:
             fetch: asks the daemon for it.
             run: executes calls.
+            limits: the daemon's, by their names.
         """
         self._fetch = fetch
         self._run = run
+        self._limits = limits
         self._catalogue = Catalogue(fetch())
         self._announced = self._catalogue.generation
         self._operators: dict[str, Operator] = {}
@@ -322,7 +325,12 @@ class OperatorRegistry(_OfSession):
         Raises:
             MissingOperatorKey: there is none; a KeyError.
             MissingKernelKey: it is known, but has no kernel; a KeyError.
+            ArgumentTypeError: this is no name; a TypeError.
         """
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"an operator is named by a str such as 'aten::add.out', not {type(name).__name__}"
+            )
         catalogue = self._fresh()
         full = name if "::" in name else name.replace(".", "::", 1)
         full = full.removesuffix(".default")

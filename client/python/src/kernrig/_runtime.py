@@ -87,7 +87,7 @@ class Runtime:
             )
             limits = {name: limit.value for name, limit in self._info.limits.items()}
             self._executor = Executor(self._channel, session, self._memory, limits)
-            self._registry = OperatorRegistry(self._list_operators, self._execute)
+            self._registry = OperatorRegistry(self._list_operators, self._execute, limits)
         except BaseException:
             self._local.close()
             self._channel.close()

@@ -134,6 +134,7 @@ class Library:
     """What there is to do with tensors of one library."""
 
     can_resize = False  # whether an output can be given another shape in place
+    noun = "a tensor"  # what its tensors are called in an error
 
     def view(self, tensor: Any, is_output: bool) -> View:
         """A view of a tensor.
@@ -176,6 +177,8 @@ def _shape(sizes: Sequence[int]) -> str:
 
 
 class _Numpy(Library):
+    noun = "a numpy array"
+
     def view(self, tensor: Any, is_output: bool) -> View:
         array: np.ndarray[Any, Any] = tensor
         dtype = array.dtype
@@ -255,7 +258,8 @@ class _Torch(Library):
 
     def make(self, lease: Lease, dtype: int, sizes: tuple[int, ...], strides: Sequence[int]) -> Any:
         torch: Any = sys.modules["torch"]
-        tensor = torch.empty(0, dtype=_dtypes.to_torch(dtype))
+        # Whatever torch.set_default_device says.
+        tensor = torch.empty(0, dtype=_dtypes.to_torch(dtype), device="cpu")
         itemsize = _dtypes.SIZES[dtype]
         tensor.set_(self._storage(lease), 0, sizes, [stride // itemsize for stride in strides])
         return tensor
@@ -343,6 +347,8 @@ class _Torch(Library):
 
 class _Dlpack(Library):
     """Tensors of any other library, seen through numpy, or PyTorch for bfloat16."""
+
+    noun = "a tensor that is passed through DLPack"
 
     def view(self, tensor: Any, is_output: bool) -> View:
         kind, number = tensor.__dlpack_device__()

@@ -5,7 +5,8 @@ Results go to stdout, everything else to stderr. The exit code says whose fault 
 
     0    it worked
     1    a kernel refused, crashed or hung
-    2    the command line is wrong: no such operator, an argument that does not fit
+    2    the command line is wrong, so that no kernel ran: no such operator, or none of its kernels
+         takes this call; an argument that does not fit
     4    infrastructure: no daemon, lost, out of memory; trying again may help
     130  Ctrl-C
 """

@@ -49,11 +49,11 @@ def exit_code(error: errors.KernrigError) -> int:
     """Whose fault an error is."""
     if isinstance(error, errors.WorkerError):
         return INFRASTRUCTURE
-    if isinstance(error, (errors.KernelError, errors.KernelNotFound)):
+    if isinstance(error, errors.KernelError):
         return KERNEL
     if isinstance(error, errors.RequestError):
-        # Above -20 stands what a kernel itself says of its arguments.
-        return KERNEL if -20 < error.status < 0 else USAGE
+        # Refused by a kernel, or before there was one.
+        return KERNEL if error.kernel else USAGE
     return INFRASTRUCTURE
 
 

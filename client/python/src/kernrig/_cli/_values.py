@@ -8,7 +8,7 @@ value     randn:SHAPE[:DTYPE]         normally distributed        (default dtype
           full:SHAPE:NUMBER[:DTYPE]
           arange:COUNT[:DTYPE]        0, 1, 2 …                   (default dtype i64)
           tensor:JSON[:DTYPE]         tensor:[[1,2],[3,4]]:f32
-          file:PATH                   a .npy file
+          file:PATH                   a .npy file; in [] up to a comma
           1  1.5  inf  nan  true  false  none
           [value,…] or value,value    a list, of tensors too; [] is empty
           word                        a text: mean, float32
@@ -57,16 +57,27 @@ class Parser:
                     raise UsageError(
                         f"{text!r} stands behind {next(iter(kwargs))}=…: names come last"
                     )
-                args.append(self.value(text))
+                args.append(self._argument(text))
             elif name in kwargs:
                 raise UsageError(f"{name} is given twice")
             else:
-                kwargs[name] = self.value(value)
+                kwargs[name] = self._argument(value)
         return args, kwargs
+
+    def _argument(self, text: str) -> Any:
+        """A value; what numpy, JSON or Python have no room for is wrong usage as well."""
+        try:
+            return self.value(text)
+        except RecursionError:
+            raise UsageError(f"{_short(text)} is nested too deeply") from None
+        except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
+            raise UsageError(f"{_short(text)}: {error}") from error
 
     def value(self, text: str) -> Any:
         """One value."""
         text = text.strip()
+        if text.startswith("file:"):
+            return _load(text.removeprefix("file:"))
         if text.startswith("[") and text.endswith("]"):
             return [self.value(item) for item in _items(text[1:-1])]
         items = _items(text)
@@ -88,8 +99,6 @@ class Parser:
         raise UsageError(f"{text!r} is no value; see `kernrig call --help`")
 
     def _tensor(self, kind: str, rest: str, text: str) -> np.ndarray[Any, Any]:
-        if kind == "file":
-            return _load(rest)
         if kind == "tensor":
             body, bracket, dtype = rest.rpartition("]")
             return _of_json(body + bracket if bracket else rest, dtype.removeprefix(":"), text)
@@ -97,13 +106,17 @@ class Parser:
         if kind == "arange":
             self._check(parts, 1, text)
             count = _count(parts[0], text)
-            return np.arange(count).astype(_dtype(parts[1] if len(parts) > 1 else "i64", text))
+            wanted = _dtype(parts[1] if len(parts) > 1 else "i64", text)
+            return _cast(np.arange(count), wanted, text)
         if kind == "full":
             self._check(parts, 2, text)
             number = self.value(parts[1])
             if not isinstance(number, (bool, int, float)):
                 raise UsageError(f"{text!r}: {parts[1]!r} is no number")
-            return np.full(_shape(parts[0], text), number).astype(_optional(parts, 2, text))
+            wanted = _optional(parts, 2, text)
+            # One number says whether all of them can be had.
+            one = _cast(np.asarray(number), wanted, text)
+            return np.full(_shape(parts[0], text), one, wanted)
         if kind not in _KINDS:
             known = ", ".join((*_KINDS, "full", "arange", "tensor", "file"))
             raise UsageError(f"{text!r} is no value: there is no {kind!r}, there are {known}")
@@ -115,7 +128,7 @@ class Parser:
             made = np.asarray(self._random.random(shape))
         else:
             made = np.full(shape, 1.0 if kind == "ones" else 0.0)
-        return made.astype(_optional(parts, 1, text))
+        return _cast(made, _optional(parts, 1, text), text)
 
     @staticmethod
     def _check(parts: list[str], needed: int, text: str) -> None:
@@ -139,6 +152,20 @@ def _items(text: str) -> list[str]:
             start = position + 1
     items.append(text[start:])
     return [] if not text.strip() else items
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:60]}…")
+
+
+def _cast(array: np.ndarray[Any, Any], dtype: np.dtype[Any], whole: str) -> np.ndarray[Any, Any]:
+    """An array in another dtype. numpy would warn where there is no such value, and go on."""
+    if array.dtype.kind in "Ou" and dtype.kind in "iu" and array.item() >= 1 << 63:
+        raise UsageError(f"{_short(whole)}: {array.item()} does not fit into int64")
+    if array.dtype.kind == "f" and dtype.kind in "iu" and not np.isfinite(array).all():
+        raise UsageError(f"{_short(whole)}: nan and inf are no {dtype.name}")
+    with np.errstate(all="ignore"):
+        return array.astype(dtype)
 
 
 def _count(text: str, whole: str) -> int:
@@ -179,9 +206,9 @@ def _of_json(body: str, dtype: str, whole: str) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(json.loads(body))
     except ValueError as error:
-        raise UsageError(f"{whole!r}: {error}") from error
+        raise UsageError(f"{_short(whole)}: {error}") from error
     if array.dtype.kind not in "bif":
-        raise UsageError(f"{whole!r} is no tensor of numbers")
+        raise UsageError(f"{_short(whole)} is no tensor of numbers")
     if not dtype:
         return array.astype(np.float32) if array.dtype.kind == "f" else array
-    return array.astype(_dtype(dtype, whole))
+    return _cast(array, _dtype(dtype, whole), whole)

@@ -28,7 +28,15 @@ from kernrig._cli._common import (
 from kernrig._cli._values import GRAMMAR, Parser
 from kernrig._factory import growing
 from kernrig._tensors import Growing
-from kernrig.errors import CastError, DTypeError, InvalidArgument, OverlapError, ShapeError
+from kernrig.errors import (
+    ArgumentTypeError,
+    CastError,
+    DTypeError,
+    InvalidArgument,
+    LimitExceeded,
+    OverlapError,
+    ShapeError,
+)
 
 if TYPE_CHECKING:
     from kernrig._execute import CallResult
@@ -53,16 +61,23 @@ def _inputs(values: Any) -> list[np.ndarray[Any, Any]]:
     return []
 
 
+def _category(dtype: np.dtype[Any]) -> int:
+    """bool < integers < floats; bfloat16 is of numpy's kind V."""
+    return {"b": 0, "i": 1, "u": 1}.get(dtype.kind, 2)
+
+
 def _promoted(inputs: list[np.ndarray[Any, Any]]) -> list[str]:
-    """The dtype that PyTorch promotes tensors to: that of the highest kind among them."""
-    dtypes = [array.dtype for array in inputs]
-    # bfloat16 is of numpy's kind V.
-    floats = [dtype for dtype in dtypes if dtype.kind in "fV"]
-    highest = floats or [dtype for dtype in dtypes if dtype.kind in "iu"] or dtypes
-    if len(set(highest)) < 2:
-        return [dtype.name for dtype in highest[:1]]
+    """The dtype that PyTorch promotes tensors to: that of the highest category among them.
+
+    A tensor without dims counts only if it is of a higher category than all that have some.
+    """
+    highest = max((_category(array.dtype) for array in inputs), default=0)
+    best = [array for array in inputs if _category(array.dtype) == highest]
+    dtypes = {array.dtype for array in best if array.ndim} or {array.dtype for array in best}
+    if len(dtypes) < 2:
+        return [dtype.name for dtype in dtypes]
     try:
-        return [np.result_type(*highest).name]
+        return [np.result_type(*dtypes).name]
     except TypeError:
         return ["float32"]  # bfloat16 with another one: numpy has no answer
 
@@ -201,7 +216,7 @@ def call(
         list[str],
         typer.Argument(metavar="ARG...", help="Values and name=value.", show_default=False),
     ] = [],  # noqa: B006  (typer reads it and does not keep it)
-    seed: Annotated[int, typer.Option("--seed", help="Of randn: and rand:.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of randn: and rand:.")] = 0,
     out_dtype: Annotated[
         str,
         typer.Option(
@@ -227,7 +242,7 @@ def call(
         found = runtime.operator_registry.get_kernel(operator)
         try:
             found = found.with_options(timeout=timeout, provider=provider)
-        except InvalidArgument as error:
+        except (ArgumentTypeError, InvalidArgument, LimitExceeded) as error:
             raise UsageError(str(error)) from error
         result = run(runtime, found, args, kwargs, out_dtype)
         if result.error is not None:

@@ -62,6 +62,11 @@ def test_outputs_are_saved(tmp_path: Path) -> None:
         assert saved["indices"].dtype == np.int64
 
 
+def test_the_dtype_of_an_output_is_pytorchs(tmp_path: Path) -> None:
+    result = kernrig("call", "aten::add.out", "ones:2", "full:():2:f64", cwd=tmp_path)
+    assert result.stdout.startswith("out: float32 2, checksum ")
+
+
 def test_operators_are_listed(tmp_path: Path) -> None:
     listed = kernrig("ops", "--format", "json", cwd=tmp_path)
     names = [each["name"] for each in json.loads(listed.stdout)]
@@ -97,7 +102,17 @@ def test_help_has_examples(command: tuple[str, ...], tmp_path: Path) -> None:
     ("arguments", "code", "words"),
     [
         (("call", "aten::add.out", "randn:2x3", "randn:4"), KERNEL, "must match"),
-        (("call", "aten::sub.out", "randn:2", "randn:2"), KERNEL, "has no kernel"),
+        (("call", "aten::sub.out", "randn:2", "randn:2"), USAGE, "has no kernel"),
+        (("call", "aten::relu.out", "ones:2:bool"), USAGE, "has no kernel for bool"),
+        (("call", "aten::add.out", "ones:2", "1", "--provider", "nosuch"), USAGE, "'nosuch'"),
+        (("show", "aten::add.Tensor"), USAGE, "has no kernel"),
+        (("call", "aten::add.out", "ones:2", "9" * 20), USAGE, "does not fit into int64"),
+        (("call", "aten::add.out", "file:complex.npy", "1"), USAGE, "complex128"),
+        (("call", "aten::add.out", "ones:2", "1", "out=ones:2:bool"), KERNEL, "can't be cast"),
+        (("call", "aten::add.out", "ones:2", "1", "--seed", "-1"), USAGE, "--seed"),
+        (("call", "aten::add.out", "randn:99999999999", "1"), USAGE, "Unable to allocate"),
+        (("call", "aten::add.out", "ones:2", "1", "--timeout", "1e20"), USAGE, "timeout_ms"),
+        (("call", "aten::add.out", "full:2:nan:i32", "1"), USAGE, "no int32"),
         (("call", "aten::ad.out", "randn:2", "randn:2"), USAGE, "did you mean aten::add.out?"),
         (("call", "aten::add.out", "randn:2"), USAGE, "missing value for argument 'other'"),
         (("call", "aten::add.out", "randn:2", "huh:2"), USAGE, "'huh:2' is no value"),
@@ -113,6 +128,7 @@ def test_help_has_examples(command: tuple[str, ...], tmp_path: Path) -> None:
     ],
 )
 def test_exit_codes(arguments: tuple[str, ...], code: int, words: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "complex.npy", np.ones(2, np.complex128))
     result = kernrig(*arguments, cwd=tmp_path)
     assert (result.returncode, result.stdout) == (code, "")
     assert words in result.stderr

@@ -70,12 +70,12 @@ class Stub:
         return bytes(call(data, timeout=timeout))
 
     def begin(self, name: str, data: bytes) -> Any:
-        """Begins a call of a method, whose future this is."""
+        """Begins a call of a method, whose future this is: it can be cancelled."""
         path = f"/kernrig.v1.Kernrig/{name}"
         return self._channel.unary_unary(path, as_it_is, as_it_is).future(data)
 
     def watch_health(self) -> Any:
-        """Begins a stream, of health's Watch: an iterator of what it says, which can be cancelled."""
+        """Begins health's Watch: an iterator of what it says, which can be cancelled."""
         path = "/grpc.health.v1.Health/Watch"
         return self._channel.unary_stream(path, as_it_is, as_it_is)(b"")
 
@@ -117,13 +117,6 @@ class Stub:
         request = execute_pb2.ExecuteRequest(session=session, calls=calls)
         reply = self._call("Execute", request, execute_pb2.ExecuteResponse, timeout)
         return list(reply.results)
-
-
-    def begin(self, session: bytes, *calls: execute_pb2.Call) -> Any:
-        """Execute, under way: it can be cancelled."""
-        method = self._channel.unary_unary("/kernrig.v1.Kernrig/Execute", as_it_is, as_it_is)
-        request = execute_pb2.ExecuteRequest(session=session, calls=calls)
-        return method.future(request.SerializeToString(), timeout=20)
 
 
 @contextmanager

@@ -62,6 +62,9 @@ static kr_status run(const kr_kernel *kernel, struct wire_call *call, kr_value *
     const uint64_t begin = clock_now_ns();
     status = kernel->run(&r.context.face, call->values, returns);
     *ret_ns = clock_now_ns() - begin;
+    /* It has been told that an output has no room, and cannot have written what belongs there. */
+    if (status == KR_OK && r.context.needs_room)
+        status = KR_E_RESIZE;
     if (status == KR_OK)
         layout_leave(&r.context, copies);
     return status;

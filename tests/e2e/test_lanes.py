@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +31,12 @@ def library(name: str) -> tuple[str, str]:
     return "--test-library", str(build_directory() / folder / f"{name}.so")
 
 
+def begin(stub: raw.Stub, session: bytes, call: execute_pb2.Call) -> Any:
+    """An Execute under way."""
+    request = execute_pb2.ExecuteRequest(session=session, calls=[call])
+    return stub.begin("Execute", request.SerializeToString())
+
+
 def test_no_call_begins_while_a_cancelled_one_may_still_write(start_daemon: Start) -> None:
     """Another library's kernel, in another worker, with the same output."""
     daemon = start_daemon(*library("scribbles"))
@@ -47,7 +54,7 @@ def test_no_call_begins_while_a_cancelled_one_may_still_write(start_daemon: Star
         stub.execute(session, quiet)
         for _ in range(TRIALS):
             out[:] = 0
-            under_way = stub.begin(session, scribbling)
+            under_way = begin(stub, session, scribbling)
             wait_until(lambda: bool(out[0] != 0), "the kernel to write")
             seen = daemon.log().count("execute.cancelled")
             under_way.cancel()
@@ -77,7 +84,7 @@ def test_a_thousand_calls_that_cannot_be_sent(start_daemon: Start) -> None:
         matrices = [raw.tensor(handle, SIDE, SIDE, offset=i * MATRIX) for i in range(3)]
         out = raw.tensor(handle, SIDE, SIDE, offset=3 * MATRIX, name="out")
         slow = execute_pb2.Call(operator="aten::addmm.out", arguments=[*matrices, out])
-        under_way = stub.begin(session, slow)
+        under_way = begin(stub, session, slow)
         results: list[str] = []
 
         def run() -> None:
@@ -139,6 +146,15 @@ def test_mistakes_of_a_kernel_are_named(start_daemon: Start, name: str, words: s
             op(a, out=out)
         assert info.value.kernel == name and f"test::{name}.out" in str(info.value)
         assert "called with self=float32[2]" in str(info.value)
+
+
+def test_a_kernel_that_does_not_hear_that_there_is_no_room(start_daemon: Start) -> None:
+    """It is its output that has the wrong shape, and nobody has lied."""
+    daemon = start_daemon(*library("mistakes"))
+    with daemon.connect() as rt:
+        a, out = rt.zeros(2, "f32"), np.zeros(2, np.float32)
+        with pytest.raises(errors.ResizeError, match=r"'out' has shape \[2\].*\[100\]"):
+            rt.operator_registry.test.deaf.out(a, out=out)
 
 
 def test_a_text_that_no_call_can_carry(start_daemon: Start) -> None:

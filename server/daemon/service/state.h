@@ -81,7 +81,7 @@ struct execution {
     kr_bound bound;
     struct call_tensors tensors;
     uint64_t overlap_steps; /* that the search for overlap may still take, for all calls together */
-    kr_kernel_info kernel; /* a copy: the registry may change meanwhile */
+    kr_kernel_info kernel;  /* a copy: the registry may change meanwhile */
     const char *provider;
     uint64_t tried[TRIED_MAX];
     uint32_t n_tried;

@@ -145,8 +145,8 @@ def test_kernels_that_misbehave_are_a_result(daemon: Daemon, tmp_path: Path) -> 
     ended = call("exits", "--format", "json")
     assert ended.returncode == KERNEL
     assert json.loads(ended.stdout)["error"]["code"] == "EXITED"
-    endless = call("loops", "--timeout", "0.2")
-    assert endless.returncode == KERNEL and "did not end within 0.2 s" in endless.stderr
+    endless = call("loops", "--timeout", "1")
+    assert endless.returncode == KERNEL and "did not end within 1 s" in endless.stderr
     # What a kernel has printed is told.
     assert "the kernel printed:" in call("chatters").stderr
 

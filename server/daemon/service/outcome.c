@@ -81,10 +81,12 @@ void outcome_timed_out(struct execution *e)
                     "did not answer either",
                     name, e->kernel.name, e->provider, (double) allowed_ns / 1e9);
     } else {
+        const struct lane *lane = e->lane;
+        const bool is_next = lane->worker && !lane->running && lane->waiting == e;
         say(e, KR_CODE_TIMEOUT,
-            "%s: waited %.3g s for the worker of provider '%s', and was never begun: other calls "
-            "of this session are before it",
-            name, (double) allowed_ns / 1e9, e->provider);
+            "%s: waited %.3g s for the worker of provider '%s', and was never begun: %s", name,
+            (double) allowed_ns / 1e9, e->provider,
+            is_next ? "it was still starting" : "other calls of this session are before it");
     }
     result_of(e)->limit_us = allowed_ns / CLOCK_NS_PER_US;
 }

@@ -283,7 +283,7 @@ static void on_timer(void *cookie)
     struct execution *e = cookie;
     outcome_timed_out(e);
     if (e->is_started) {
-        lane_abort(e->lane);
+        lane_abort(e->lane, true); /* its monitor should have been first */
         return;
     }
     lane_withdraw(e->lane, e);

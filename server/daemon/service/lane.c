@@ -80,7 +80,7 @@ static void on_answered(void *cookie, const struct wire_answer *answer)
         return; /* of a call that was withdrawn; its worker is on its way out */
     if (!outcome_is_honest(execution, answer, &why)) {
         outcome_failed(execution, &why);
-        lane_abort(lane);
+        lane_abort(lane, false);
         return;
     }
     lane->running = NULL;
@@ -257,10 +257,14 @@ int lane_submit(struct lane *lane, struct execution *execution, kr_error *err)
     return 0;
 }
 
-void lane_abort(struct lane *lane)
+void lane_abort(struct lane *lane, bool is_deaf)
 {
     lane->held = steal_pointer(&lane->running);
-    kill_worker(lane);
+    let_die(lane);
+    if (is_deaf)
+        worker_kill_at_once(lane->dying);
+    else
+        worker_kill(lane->dying);
 }
 
 void lane_withdraw(struct lane *lane, struct execution *execution)

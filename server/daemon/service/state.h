@@ -57,7 +57,7 @@ struct service {
 
 enum {
     TRIED_MAX = 64,  /* kernels asked for one call */
-    BACKUP_MS = 200, /* after a deadline, for the monitor to have kept it */
+    BACKUP_MS = 50, /* after a deadline, for the monitor to have kept it */
 };
 
 struct execution {
@@ -97,8 +97,9 @@ KR_CHECK int lane_of(struct service *service, struct session *session, struct li
 KR_CHECK int lane_submit(struct lane *lane, struct execution *execution, kr_error *err);
 /* Takes the execution out, whatever that costs; the lane goes on with the next. */
 void lane_withdraw(struct lane *lane, struct execution *execution);
-/* Ends the worker that runs the execution's call; execution_over follows when it is gone. */
-void lane_abort(struct lane *lane);
+/* Ends the worker that runs a call; execution_over follows when it is gone. A monitor that is deaf
+ * is not waited for. */
+void lane_abort(struct lane *lane, bool is_deaf);
 /* Has the worker of every lane of the buffer's owner forget it. */
 void lanes_forget(struct service *service, const struct buffer *buffer);
 /* Kills the workers of a session; its lanes begin no more calls. */

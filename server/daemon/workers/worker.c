@@ -119,6 +119,17 @@ struct worker *worker_kill(struct worker *worker)
     return NULL;
 }
 
+struct worker *worker_kill_at_once(struct worker *worker)
+{
+    if (!worker || worker->state == OVER)
+        return NULL;
+    hang_up(worker);
+    worker->patience = timer_cancel(worker->patience);
+    if (!worker->has_exited)
+        on_impatient(worker);
+    return NULL;
+}
+
 void worker_on_gone(struct worker *worker, void (*gone)(void *cookie), void *cookie)
 {
     worker->gone = gone;

@@ -69,6 +69,8 @@ bool worker_is_broken(const struct worker *worker);
  * it. Accepts NULL and returns NULL. */
 enum { WORKER_PATIENCE_MS = 1000 };
 struct worker *worker_kill(struct worker *worker);
+/* For a monitor that has been found not to do its work: without patience. */
+struct worker *worker_kill_at_once(struct worker *worker);
 /* Has gone called when no process of it is left that could write to a buffer: before that, being
  * killed or having died says nothing. To be said before it is killed, or in died; with NULL, it is
  * not called after all. */

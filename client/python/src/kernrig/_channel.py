@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 # Seconds that requests may take which only the daemon itself answers.
 PATIENCE = 10.0
 # Seconds that the daemon's own word about a time limit has to arrive.
-GRACE = 0.5
+GRACE = 0.17
 # Seconds: gRPC's deadlines overflow far beyond it.
 _LONGEST = 1e9
 # Seconds that another thread waits for the lock of the main thread's channel, to close it.

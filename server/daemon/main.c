@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 
 static struct daemon {
@@ -27,8 +28,8 @@ static struct daemon {
     struct local *local;
     struct rpc *rpc;
     struct listener *listener;
-    struct watch *owner; /* a pidfd; readable once the owner has ended */
-    uv_signal_t signals[2];
+    struct watch *owner;   /* a pidfd; readable once the owner has ended */
+    struct watch *signals; /* a signalfd */
     uint32_t n_loading;
     bool is_stopping;
     int status;
@@ -105,6 +106,15 @@ static void on_rpc_stopped(void *cookie)
     service_stop(d.service, on_service_stopped, NULL);
 }
 
+static sigset_t stop_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    return set;
+}
+
 /* New connections and new calls are refused from here on; calls under way have their grace. */
 static void stop(const char *why)
 {
@@ -113,8 +123,10 @@ static void stop(const char *why)
     d.is_stopping = true;
     log_info("daemon.stopping", log_text("why", why));
     d.owner = watch_close(d.owner);
-    for (int i = 0; i < 2; i++)
-        uv_close((uv_handle_t *) &d.signals[i], NULL);
+    /* A second signal ends us at once: whoever sends it does not want to wait. */
+    const sigset_t signals = stop_signals();
+    d.signals = watch_close(d.signals);
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
     local_set_listener(d.local, NULL);
     if (d.rpc)
         rpc_set_listener(d.rpc, NULL);
@@ -125,10 +137,14 @@ static void stop(const char *why)
         on_rpc_stopped(NULL);
 }
 
-static void on_signal(uv_signal_t *handle, int number)
+static void on_signal(void *cookie, int events, int error)
 {
-    (void) handle;
-    stop(number == SIGINT ? "SIGINT" : "SIGTERM");
+    struct signalfd_siginfo info;
+    (void) cookie;
+    (void) events;
+    (void) error;
+    if (read(watch_fd(d.signals), &info, sizeof info) == sizeof info)
+        stop(info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
 }
 
 /* Nobody is left to wait for an answer: no grace. */
@@ -158,17 +174,16 @@ static int watch_owner(kr_error *err)
     return loop_watch(d.loop, steal_fd(&fd), UV_READABLE, on_owner_end, NULL, &d.owner, err);
 }
 
+/* Read as data, so that it does not matter which thread a signal would interrupt. */
 static int watch_signals(kr_error *err)
 {
-    static const int numbers[2] = { SIGTERM, SIGINT };
+    const sigset_t set = stop_signals();
     signal(SIGPIPE, SIG_IGN);
-    for (int i = 0; i < 2; i++) {
-        uv_signal_init(loop_uv(d.loop), &d.signals[i]);
-        const int r = uv_signal_start(&d.signals[i], on_signal, numbers[i]);
-        if (r < 0)
-            return kr_error_set(err, KR_CODE_SYSTEM, "signals: %s", uv_strerror(r));
-    }
-    return 0;
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    auto_fd int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return kr_error_set(err, KR_CODE_SYSTEM, "signalfd: %s", strerror(errno));
+    return loop_watch(d.loop, steal_fd(&fd), UV_READABLE, on_signal, NULL, &d.signals, err);
 }
 
 /* The door. */

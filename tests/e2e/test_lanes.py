@@ -88,7 +88,7 @@ def test_a_thousand_calls_that_cannot_be_sent(start_daemon: Start) -> None:
         results: list[str] = []
 
         def run() -> None:
-            for result in stub.execute(session, *[big] * 256):
+            for result in stub.execute(session, *[big] * 256, timeout=100):
                 results.append(result.fault.message)
 
         threads = [threading.Thread(target=run) for _ in range(40)]

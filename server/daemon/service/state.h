@@ -56,7 +56,7 @@ struct service {
 };
 
 enum {
-    TRIED_MAX = 64,  /* kernels asked for one call */
+    TRIED_MAX = 64, /* kernels asked for one call */
     BACKUP_MS = 50, /* after a deadline, for the monitor to have kept it */
 };
 

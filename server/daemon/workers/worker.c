@@ -478,6 +478,11 @@ int worker_map(struct worker *worker, const struct wire_map *map, int fd, kr_err
         }
         mapped->buffer = map->buffer;
         HASH_ADD(hh, worker->mapped, buffer, sizeof mapped->buffer, mapped);
+        if (!table_has(mapped)) {
+            free(mapped);
+            close(fd);
+            return kr_error_set(err, KR_CODE_SYSTEM, "no memory to map a buffer");
+        }
     }
     if (map->writable)
         mapped->writable = true;

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from kernrig import _address
-from kernrig.errors import InvalidArgument
+from kernrig.errors import ArgumentTypeError, InvalidArgument
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,19 @@ def test_paths(text: str, path: str) -> None:
         ("unix:/a\0b", "a path behind unix:"),
         ("unix:/" + "x" * 107, "at most 107"),
         ("unix:/" + "é" * 60, "at most 107"),
+        ("unix:/\ud800", "no file has such a name"),
     ],
 )
 def test_what_is_no_address(text: str, words: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         _address.parse(text)
     assert words in str(caught.value)
+
+
+def test_what_is_no_text() -> None:
+    for address in (3, None, b"unix:/a"):
+        with pytest.raises(ArgumentTypeError, match="an address is a str"):
+            _address.parse(address)  # type: ignore[arg-type]
 
 
 def test_the_longest_path() -> None:

@@ -11,6 +11,7 @@ from kernrig._factory import empty, tensor
 from kernrig._memory import Memory
 from kernrig.errors import (
     ArgumentTypeError,
+    DeviceError,
     DTypeError,
     InvalidArgument,
     LimitExceeded,
@@ -101,6 +102,24 @@ def test_data(memory: Memory, data: Any, dtype: Any, name: str, values: Any) -> 
     assert memory.find(array.ctypes.data) is not None
 
 
+def test_dlpack_data(memory: Memory) -> None:
+    class Foreign:
+        def __dlpack__(self, **options: Any) -> Any:
+            return np.arange(3.0).__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.device, 0
+
+        device = 1
+
+    assert tensor(memory, Foreign(), None).tolist() == [0, 1, 2]
+    assert tensor(memory, Foreign(), "i32").dtype == np.int32
+    Foreign.device = 2
+    for dtype in (None, "i32"):
+        with pytest.raises(DeviceError, match=r"device \(2, 0\)"):
+            tensor(memory, Foreign(), dtype)
+
+
 def test_a_copy_keeps_the_order_of_dims(memory: Memory) -> None:
     source = np.arange(120.0).reshape(2, 4, 5, 3).transpose(0, 3, 1, 2)
     array = tensor(memory, source, None)
@@ -122,3 +141,20 @@ def test_a_copy_is_a_copy(memory: Memory) -> None:
 def test_what_is_no_data(memory: Memory, data: Any, cls: type) -> None:
     with pytest.raises(cls):
         tensor(memory, data, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "cls"),
+    [
+        ([[1], [1, 2]], InvalidArgument),
+        ([1j], DTypeError),
+        ("1.5", DTypeError),
+        (np.timedelta64(3), DTypeError),
+        ({}, InvalidArgument),
+        ([10**400], InvalidArgument),
+        (np.array([object()]), InvalidArgument),
+    ],
+)
+def test_what_no_dtype_makes_data(memory: Memory, data: Any, cls: type) -> None:
+    with pytest.raises(cls, match="the data"):
+        tensor(memory, data, "f32")

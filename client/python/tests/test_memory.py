@@ -209,6 +209,15 @@ def test_allocating_from_many_threads_gives_each_its_own(memory: Memory) -> None
         assert memory.find(region.address + 7) is region
 
 
+def test_sizes_that_are_not_used_any_more_are_forgotten(memory: Memory) -> None:
+    for pages in range(1, 200):
+        leases = memory.allocate([_memory._EXACT_BYTES + pages * PAGE])
+        leases[0].region.is_exposed = True
+        memory.recycle(leases)
+    memory.flush()
+    assert len(memory._pool._by_size) <= 4
+
+
 def test_many_regions_are_found(buffers: FakeBuffers) -> None:
     """In more parts than one, however they come and go."""
     buffers.limit = 5000

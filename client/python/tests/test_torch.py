@@ -23,6 +23,7 @@ from kernrig.errors import (
     DTypeError,
     InvalidArgument,
     KernelCrashed,
+    LimitExceeded,
     ResizeError,
 )
 from tests.fake import ADD, FakeDaemon, add, resize
@@ -225,6 +226,24 @@ def test_autograd_finds_out_that_a_saved_tensor_was_an_output(
     x, y = saved()
     call(daemon, x, x, out=torch.zeros(2))  # inputs are not changed
     y.backward()
+
+
+def test_a_request_that_ends_otherwise_may_have_written(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = tensor(daemon.memory, torch.ones(2), None)
+    for error, is_written in ((KeyboardInterrupt, True), (LimitExceeded, False)):
+
+        def fail(request: Any, timeout: float, error: type[BaseException] = error) -> Any:
+            raise error
+
+        monkeypatch.setattr(daemon, "execute", fail)
+        version = x._version
+        with pytest.raises(error):
+            call(daemon, x, x, out=x)
+        assert (x._version > version) == is_written
+    region = daemon.memory.find(x.data_ptr())
+    assert region is not None and region.is_exposed  # so it is not used for another tensor
 
 
 def test_a_pytorch_without_increment_version(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from kernrig.errors import InvalidArgument
+from kernrig.errors import ArgumentTypeError, InvalidArgument
 
 # struct sockaddr_un has 108 bytes for it, one of them the final 0.
 PATH_LIMIT = 107
@@ -26,7 +26,10 @@ def parse(text: str) -> Address:
 
     Raises:
         InvalidArgument: it has another form, or a path that no socket can have.
+        ArgumentTypeError: it is no text.
     """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"an address is a str such as unix:/path, not {text!r}")
     scheme, colon, path = text.partition(":")
     if not colon or "/" in scheme:
         hint = f"; did you mean unix:{text}?" if "/" in text else ""
@@ -42,7 +45,10 @@ def parse(text: str) -> Address:
     if not path or "\0" in path:
         raise InvalidArgument(f"{text!r} is no address: there must be a path behind unix:")
     path = os.path.abspath(path)
-    length = len(os.fsencode(path))
+    try:
+        length = len(os.fsencode(path))
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(f"{text!r} is no address: no file has such a name") from error
     if length > PATH_LIMIT:
         raise InvalidArgument(
             f"the socket path {path} has {length} bytes; Linux takes at most {PATH_LIMIT}. "

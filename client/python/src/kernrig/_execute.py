@@ -26,7 +26,11 @@ from kernrig.errors import (
     KernelTimeout,
     KernrigError,
     LimitExceeded,
+    MalformedRequest,
+    PermissionDenied,
+    RequestError,
     ResizeError,
+    SessionBusy,
     class_of,
 )
 
@@ -38,6 +42,8 @@ if TYPE_CHECKING:
 Call = tuple["Operator", tuple[Any, ...], dict[str, Any]]
 
 _RESIZE = ResizeError.status
+# Of a whole request: no kernel of it has run.
+_REFUSALS = (RequestError, LimitExceeded, MalformedRequest, PermissionDenied, SessionBusy)
 
 
 class CallResult:
@@ -194,9 +200,10 @@ class Executor:
             try:
                 reply = self._channel.execute(request, timeout)
             except BaseException as error:
-                # Nobody knows how far the kernels have come.
-                for each in prepared:
-                    _wrote(each, is_over=False)
+                if not isinstance(error, _REFUSALS):
+                    # Nobody knows how far the kernels have come.
+                    for each in prepared:
+                        _wrote(each, is_over=False)
                 if not isinstance(error, KernelTimeout):
                     raise
                 names = ", ".join(dict.fromkeys(each.operator._name for each in prepared))

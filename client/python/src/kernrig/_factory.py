@@ -21,6 +21,7 @@ from kernrig._tensors import (
     Growing,
     Library,
     Unfit,
+    View,
     contiguous_strides,
     dense_strides,
     library_of,
@@ -112,20 +113,37 @@ def tensor(memory: Memory, data: Any, dtype: Any) -> Any:
         data = data.detach()
     if dtype is not None:
         target, number = _wanted(dtype)
-        if source is TORCH:
-            data = data.to(_dtypes.to_torch(number))
-        else:
-            data = np.from_dlpack(data) if source is not NUMPY else data
-            data, source = data.astype(_dtypes.to_numpy(number), copy=False), NUMPY
-    try:
-        view = source.view(data, False)
-    except Unfit as unfit:
-        raise unfit.cls(f"the data {unfit.text}") from unfit.__cause__
+        if source is not TORCH and source is not NUMPY:
+            data = _fit(source, data).owner  # as numpy sees it, or PyTorch
+            source = NUMPY if isinstance(data, np.ndarray) else TORCH
+        data = _converted(data, source, number)
+    view = _fit(source, data)
     lease = _lease(memory, _bytes(view.sizes, view.dtype))
     copy = Copy(view, is_output=False)
     copy.region, copy.strides = lease.region, dense_strides(view)
     copy_in(copy)
     return target.make(lease, view.dtype, view.sizes, copy.strides)
+
+
+def _fit(library: Library, data: Any) -> View:
+    try:
+        return library.view(data, False)
+    except Unfit as unfit:
+        raise unfit.cls(f"the data {unfit.text}") from unfit.__cause__
+
+
+def _converted(data: Any, library: Library, number: int) -> Any:
+    """Data in the dtype that was asked for, where it has numbers at all."""
+    if library is TORCH:
+        if data.is_complex():
+            raise DTypeError(f"the data has dtype {data.dtype}; kernels take {_dtypes.SUPPORTED}")
+        return data.to(_dtypes.to_torch(number))
+    if data.dtype.kind in "cmMSU":
+        raise DTypeError(f"the data has dtype {data.dtype}; kernels take {_dtypes.SUPPORTED}")
+    try:
+        return data.astype(_dtypes.to_numpy(number), copy=False)
+    except (OverflowError, TypeError, ValueError) as error:  # of Python objects
+        raise InvalidArgument(f"the data is no tensor: {error}") from error
 
 
 def growing(memory: Memory, dtype: str) -> Growing:

@@ -141,7 +141,8 @@ class Helper:
         return "ended" in self._state or job.done.acquire(timeout=seconds)
 
     def __del__(self) -> None:
-        self._jobs.put(None)
+        if hasattr(self, "_jobs"):
+            self._jobs.put(None)
 
     def _is_here(self) -> bool:
         return "ended" not in self._state and self._state.get("thread") == _thread.get_ident()

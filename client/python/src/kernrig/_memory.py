@@ -182,6 +182,10 @@ class _Pool:
 
     def shrink(self) -> list[Lease]:
         """Takes out those that have to go."""
+        for size, leases in list(self._by_size.items()):
+            if not leases:
+                # What another thread puts there now is dropped with it, and so taken up again.
+                self._by_size.pop(size, None)
         gone: list[Lease] = []
         while self.is_overfull():
             oldest = self._oldest()

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import grpc
 import pytest
 
-from kernrig import errors
+from kernrig import _channel, errors
 from kernrig._address import Address
 from kernrig._channel import Channel
 
@@ -84,6 +85,40 @@ def test_a_deadline_is_a_calls_time_limit_or_a_silent_daemon(channel: Channel) -
 def test_a_closed_channel(channel: Channel) -> None:
     with pytest.raises(errors.ConnectionLost, match="was closed"):
         channel.server_info()
+
+
+def test_the_main_thread_has_a_connection_of_its_own() -> None:
+    channel = Channel(Address("/the/daemon"))
+    found = [channel._stubs()]
+    for _ in range(2):
+        thread = threading.Thread(target=lambda: found.append(channel._stubs()))
+        thread.start()
+        thread.join()
+    assert channel._stubs() is found[0]
+    assert found[0] is not found[1] is found[2]
+    channel.close()
+
+
+def test_another_thread_closes_it_though_its_lock_is_held_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after an interrupt of the main thread at the wrong moment."""
+    channel = Channel(Address("/the/daemon"))
+    held = threading.Event()
+
+    class Stuck:
+        def close(self) -> None:
+            held.wait(10)
+
+    real = channel._stubs().channel
+    monkeypatch.setattr(channel._stubs(), "channel", Stuck())
+    monkeypatch.setattr(_channel, "_CLOSE_SECONDS", 0.01)
+    thread = threading.Thread(target=channel.close)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()
+    held.set()
+    real.close()
 
 
 def run(code: str, **environment: str) -> str:

@@ -26,6 +26,15 @@ def _nothing() -> None:
     """A job that tells by its end that those before it have ended."""
 
 
+def _from_second_frame(error: BaseException) -> BaseException:
+    """An exception without the frame that has caught it.
+
+    That frame knows the job, which knows the exception: all that its frames hold would live on.
+    """
+    trace = error.__traceback__
+    return error.with_traceback(trace.tb_next if trace is not None else None)
+
+
 class _Job:
     """Something to do, and what has become of it."""
 
@@ -45,10 +54,7 @@ class _Job:
             assert function is not None
             self.result = function()
         except BaseException as error:
-            # The traceback's first frame is this one. It knows the job, which would live on in a
-            # cycle, and all that it holds.
-            trace = error.__traceback__
-            self.error = error.with_traceback(trace.tb_next if trace is not None else None)
+            self.error = _from_second_frame(error)
         finally:
             self.done.release()
 
@@ -87,7 +93,7 @@ class Helper:
 
     def __init__(self) -> None:
         self._jobs: _Jobs = SimpleQueue()
-        # "thread": its number. "closed", "ended": there as soon as it is so.
+        # "thread": its number. "started", "closed", "ended": there as soon as it is so.
         self._state: dict[str, int] = {}
 
     def do(self, function: Callable[[], _T]) -> _T:
@@ -123,7 +129,7 @@ class Helper:
     def close(self, last: Callable[[], None]) -> None:
         """Ends the thread when it has done what it has been told, and one last thing."""
         self._state["closed"] = 1
-        if "thread" in self._state:
+        if "started" in self._state:
             self._jobs.put(_Job(last))
         self._jobs.put(None)
 
@@ -132,7 +138,7 @@ class Helper:
 
         Of one that is closed: until the thread has ended.
         """
-        if "thread" not in self._state or "ended" in self._state:
+        if "started" not in self._state or "ended" in self._state:
             return True
         if self._is_here():
             return False
@@ -151,11 +157,12 @@ class Helper:
         if "closed" in self._state:
             raise _closed()
         self._jobs.put(job)
-        if "thread" not in self._state:
+        if "started" not in self._state:
             # threading.Thread takes a lock of that module's, which the main thread may hold.
             try:
                 _thread.start_new_thread(_work, (self._jobs, self._state))
             except RuntimeError as error:
                 raise SystemFailure(f"a thread cannot be started: {error}") from error
+            self._state["started"] = 1
         if "ended" in self._state:
             raise _closed()  # perhaps too late to be refused by the thread

@@ -63,7 +63,7 @@ _CLOSE_SECONDS = 1.0
 _OPTIONS: list[tuple[str, int]] = [
     # grpcio would send even a Unix socket's traffic to a proxy named in the environment.
     ("grpc.enable_http_proxy", 0),
-    # A session is one connection: nothing is shared with other channels, and nothing repeated.
+    # A channel is one connection: nothing is shared with other channels, and nothing repeated.
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.enable_retries", 0),
     # The catalogue of operators is the largest reply; the daemon limits what it sends.

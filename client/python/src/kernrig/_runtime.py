@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtime: a session with a daemon.
 
-A session is two connections, gRPC for requests and the local protocol for memory. It ends when the
-second one closes. A Runtime that has lost its daemon stays lost; Runtime.get() then makes another.
+A session has connections of two kinds, gRPC for requests and the local protocol for memory. It ends
+when the second closes. A Runtime that has lost its daemon stays lost; Runtime.get() then makes
+another.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Runtime:
     It owns its connections, and the daemon if that is an embedded one; close() or the end of a with
     block ends them. Tensors that it has made stay readable after that: they are memory. It is safe
     to use from several threads, but not in a forked child, which gets ForkedRuntime and makes one
-    of its own.
+    of its own. Signal handlers may use it, and may raise: what they interrupt is lost, the session
+    is not.
     """
 
     def __init__(self, address: str, *, _daemon: EmbeddedDaemon | None = None) -> None:

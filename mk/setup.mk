@@ -6,7 +6,8 @@ PYTHON := $(VENV)/bin/python
 
 # Runs a demo and a client; and what the tests add.
 DEMO_REQUIREMENTS := grpcio-tools==1.75.1
-TEST_REQUIREMENTS := pytest==9.2.0 pytest-timeout==2.4.0 mypy==2.4.1 ruff==0.17.6 \
+TEST_REQUIREMENTS := pytest==9.2.0 pytest-timeout==2.4.0 pytest-xdist==3.8.0 mypy==2.4.1 \
+                     ruff==0.17.6 \
                      types-protobuf==7.35.1.20260906 grpc-stubs==1.53.0.6 \
                      grpcio-reflection==1.75.1 grpcio-health-checking==1.75.1
 TORCH_REQUIREMENTS := torch==2.15.0 numpy==2.4.6 expecttest==0.3.0 pytest==9.2.0 \

@@ -84,6 +84,8 @@ $(PRINT_SCHEMA): $(B)/obj/tests/against_torch/print_schema.o $(B)/libkr_registry
 # ---- Running them: each of these takes SANITIZE=address,undefined or SANITIZE=thread ---------------------
 # K=EXPRESSION chooses among Python's tests, as pytest's -k does.
 PYTEST = -m pytest -q -rs $(if $(K),-k "$(K)")
+# Neighbours share a daemon, and each process has daemons of its own.
+PARALLEL = -n $(JOBS) --dist worksteal
 E2E = tests/e2e
 E2E_ENVIRONMENT = KERNRIG_DAEMON=$(CURDIR)/$(DAEMON) \
                   TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp exitcode=66"
@@ -96,9 +98,9 @@ unit: $(UNIT_TESTS) ## unit tests in C
 fuzz-replay: $(FUZZ_REPLAYS) ## every fuzz target over its committed corpus
 	@tools/run_tests.py $(FUZZ_RUNS)
 e2e: all client test-kernels $(VENV)/.ready-test ## tests of the daemon through the Python client; K=EXPRESSION
-	@$(E2E_ENVIRONMENT) $(PYTHON) $(PYTEST) $(E2E)
+	@$(E2E_ENVIRONMENT) $(PYTHON) $(PYTEST) $(PARALLEL) $(E2E)
 torch-tests: all client $(PRINT_SCHEMA) $(VENV_TORCH)/.ready ## comparison with PyTorch; K=EXPRESSION
-	@$(E2E_ENVIRONMENT) $(VENV_TORCH)/bin/python $(PYTEST) -n $(JOBS) $(if $(FULL),--full) \
+	@$(E2E_ENVIRONMENT) $(VENV_TORCH)/bin/python $(PYTEST) $(PARALLEL) $(if $(FULL),--full) \
 	  tests/against_torch
 	@cd $(CLIENT) && $(CURDIR)/$(VENV_TORCH)/bin/python $(PYTEST) tests/test_torch.py
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from kernrig.runtime import Runtime
 
+import denominators
 from harness import Daemon, wait_until
 
 
@@ -87,20 +88,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Markers of ours."""
+    """Markers of ours; counts what is compared."""
     config.addinivalue_line("markers", "may_print: the test may print on stderr")
-
-
-NOTES: list[str] = []
-
-
-@pytest.fixture
-def notes() -> list[str]:
-    """Lines for the end of the report: how many things a test has looked at."""
-    return NOTES
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints what the tests have noted."""
-    for note in NOTES:
-        terminalreporter.write_line(note)
+    config.pluginmanager.register(denominators)

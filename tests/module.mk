@@ -100,7 +100,7 @@ fuzz-replay: $(FUZZ_REPLAYS) ## every fuzz target over its committed corpus
 e2e: all client test-kernels $(VENV)/.ready-test ## tests of the daemon through the Python client; K=EXPRESSION
 	@$(E2E_ENVIRONMENT) $(PYTHON) $(PYTEST) $(PARALLEL) $(E2E)
 torch-tests: all client $(PRINT_SCHEMA) $(VENV_TORCH)/.ready ## comparison with PyTorch; K=EXPRESSION
-	@$(E2E_ENVIRONMENT) $(VENV_TORCH)/bin/python $(PYTEST) $(PARALLEL) $(if $(FULL),--full) \
+	@OMP_NUM_THREADS=1 $(E2E_ENVIRONMENT) $(VENV_TORCH)/bin/python $(PYTEST) $(PARALLEL) $(if $(FULL),--full) \
 	  tests/against_torch
 	@cd $(CLIENT) && $(CURDIR)/$(VENV_TORCH)/bin/python $(PYTEST) tests/test_torch.py
 

@@ -321,7 +321,7 @@ def test_a_closed_session_closes_its_local_connection(daemon: Daemon) -> None:
 
 def test_silent_and_half_spoken_peers_are_dropped(start_daemon) -> None:  # type: ignore[no-untyped-def]
     """Those that say nothing, stop in a message, or bind nothing; another client is not slowed."""
-    limits = ["--limit", "hello_ms=200", "--limit", "local_idle_ms=200"]
+    limits = ["--limit", "hello_ms=1500", "--limit", "local_idle_ms=1500"]
     daemon = start_daemon(*limits)
     with daemon.connect() as rt:
         opened = [raw.connect(daemon.socket) for _ in range(20)]

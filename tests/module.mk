@@ -8,7 +8,7 @@ SERVER_ARCHIVES := $(foreach a,daemon worker proto sandbox wire base registry,$(
 
 # A test says -Wno-… where it does on purpose what the code may not do.
 TEST_FLAGS := -Wno-missing-prototypes -Wno-cast-qual
-$(B)/obj/tests/unit/registry/%.o: LAYER_FLAGS := $(INCLUDES_registry) $(TEST_FLAGS)
+$(B)/obj/tests/unit/registry/%.o: LAYER_FLAGS := $(INCLUDES_registry) -Itests/unit/registry $(TEST_FLAGS)
 $(B)/obj/tests/unit/kernels/%.o: LAYER_FLAGS := $(INCLUDES_support) -Itests/unit/kernels $(TEST_FLAGS)
 $(B)/obj/tests/unit/server/%.o: LAYER_FLAGS := $(INCLUDES_test) -Itests/unit/server $(TEST_FLAGS)
 $(patsubst %.c,$(B)/obj/%.o,$(UNIT_SOURCES) $(UNIT_HELPERS)): | $(PROTO_C) $(PACKAGES_TEST)

@@ -1,78 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Adding and removing: what is kept, what is refused, and that a refusal changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <kernrig/registry.h>
+#include "fixture.h"
 
-#define RELU "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
 #define MINE "mine::op.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
-
-static int setup(void **state)
-{
-    *state = kr_registry_new();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    kr_registry_free(*state);
-    return 0;
-}
-
-static kr_provider_description stock(const char *name)
-{
-    return (kr_provider_description){ .name = name,
-                                      .kind = KR_PROVIDER_STOCK,
-                                      .abi = "kernrig",
-                                      .library = "lib.so",
-                                      .source_hash = "",
-                                      .compiler = "",
-                                      .cflags = "" };
-}
-
-static kr_provider_description user(const char *name)
-{
-    kr_provider_description made = stock(name);
-    made.kind = KR_PROVIDER_USER;
-    return made;
-}
-
-static kr_kernel_description kernel(const char *schema, const char *key)
-{
-    return (kr_kernel_description){ .name = "function", .schema = schema, .key = key };
-}
-
-/* Adds one kernel and returns its provider's id; 0 if it is refused. */
-static uint32_t add(kr_registry *registry, kr_scope scope, kr_provider_description provider,
-                    kr_kernel_description description, kr_error *err)
-{
-    uint32_t id = 0;
-    int code = kr_registry_add(registry, scope, &provider, &description, 1, &id, err);
-    assert_int_equal(code != 0, id == 0);
-    assert_true(!err || err->code == code);
-    return id;
-}
-
-static uint32_t must_add(kr_registry *registry, kr_scope scope, kr_provider_description provider,
-                         kr_kernel_description description)
-{
-    kr_error err = { 0 };
-    uint32_t id = add(registry, scope, provider, description, &err);
-    if (!id)
-        fail_msg("%s", err.text);
-    return id;
-}
-
-static kr_scope add_scope(kr_registry *registry, kr_scope parent, const char *name)
-{
-    kr_scope scope = 0;
-    assert_int_equal(kr_registry_add_scope(registry, parent, name, &scope, NULL), 0);
-    return scope;
-}
 
 /* What is kept. */
 

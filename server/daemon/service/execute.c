@@ -281,6 +281,8 @@ void execution_started(struct execution *e)
 static void on_timer(void *cookie)
 {
     struct execution *e = cookie;
+    if (e->lane->held == e)
+        return; /* what became of it is known; only its worker is not gone yet */
     outcome_timed_out(e);
     if (e->is_started) {
         lane_abort(e->lane, true); /* its monitor should have been first */

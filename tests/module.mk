@@ -130,4 +130,4 @@ full: test ## what takes longer: every OpInfo in full, TSan and valgrind, ten mi
 # Valgrind sees what sanitizers do not: reads of memory that was never written.
 .PHONY: valgrind
 valgrind: $(UNIT_TESTS) ## unit tests under valgrind
-	@tools/run_tests.py $(UNIT_TESTS:%="valgrind --quiet --error-exitcode=9 --leak-check=full --child-silent-after-fork=yes %")
+	@tools/run_tests.py $(UNIT_TESTS:%="valgrind --quiet --suppressions=tests/valgrind.supp --error-exitcode=9 --leak-check=full --child-silent-after-fork=yes %")

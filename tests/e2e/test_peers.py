@@ -105,6 +105,8 @@ def test_random_http2_bytes(daemon: Daemon) -> None:
                 connection.sendall(data)
             except (BrokenPipeError, ConnectionResetError):
                 continue
+    with daemon.connect() as rt:
+        check(rt)
 
 
 def test_another_session_s_token_is_refused(daemon: Daemon) -> None:

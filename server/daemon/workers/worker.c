@@ -105,13 +105,19 @@ static void on_impatient(void *cookie)
     uv_process_kill(&worker->process, SIGKILL);
 }
 
-struct worker *worker_kill(struct worker *worker)
+/* Ends the conversation, if it has not ended yet; whether there is a process left to end. */
+static bool give_up(struct worker *worker)
 {
     if (!worker || worker->state == OVER)
-        return NULL;
+        return false;
     hang_up(worker);
     worker->patience = timer_cancel(worker->patience);
-    if (worker->has_exited)
+    return !worker->has_exited;
+}
+
+struct worker *worker_kill(struct worker *worker)
+{
+    if (!give_up(worker))
         return NULL;
     worker->patience = loop_timer(worker->workers->loop, WORKER_PATIENCE_MS, on_impatient, worker);
     if (!worker->patience)
@@ -121,11 +127,7 @@ struct worker *worker_kill(struct worker *worker)
 
 struct worker *worker_kill_at_once(struct worker *worker)
 {
-    if (!worker || worker->state == OVER)
-        return NULL;
-    hang_up(worker);
-    worker->patience = timer_cancel(worker->patience);
-    if (!worker->has_exited)
+    if (give_up(worker))
         on_impatient(worker);
     return NULL;
 }
